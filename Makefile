@@ -1,0 +1,78 @@
+# Everything a person types. `make` alone lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Any CPython from 3.11 on. It is used once, to make the virtual environment.
+PYTHON ?= python3
+PY := .venv/bin/python
+
+# Ports for `make up`: empty means the usual one, or a free one where that is taken. A port given here is kept or refused.
+INGRESS_PORT ?=
+ADMIN_PORT ?=
+NODE_PORT ?=
+WORKER_PORT ?=
+RECEIVER_PORT ?=
+MODEL_PORT ?=
+UP_PORTS = $(foreach part,ingress admin node worker receiver model,$(if $($(call upper,$(part))_PORT),--$(part)-port $($(call upper,$(part))_PORT)))
+upper = $(shell echo $(1) | tr a-z A-Z)
+
+# Where a restate-server is named or on the PATH, the one from npm is not needed, nor is Node.
+RESTATE_FOUND := $(or $(RESTATE_SERVER),$(shell command -v restate-server))
+STAMPS := .venv/.ready $(if $(RESTATE_FOUND),,node_modules/.ready)
+
+.PHONY: help setup demo up down test test-long lint format lock compose-test clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+setup: $(STAMPS) ## install what is needed into .venv and node_modules; quick when nothing changed
+
+.venv/.ready: requirements-dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Pawl needs Python 3.11 or newer; $(PYTHON) is {sys.version.split()[0]}. Name another one: make setup PYTHON=python3.12")'
+	@echo "installing the Python packages into .venv"
+	@$(PYTHON) -m venv .venv
+	@$(PY) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+node_modules/.ready: package-lock.json package.json .npmrc
+	@command -v npm >/dev/null || { echo "npm was not found. It brings the restate-server; install Node 18 or newer, or name a binary: RESTATE_SERVER=/path/to/restate-server"; exit 1; }
+	@echo "installing the restate-server into node_modules"
+	@npm ci --silent
+	@touch $@
+
+demo: setup ## one run, killed in the worst moment: one refund with Pawl, two without a key
+	@$(PY) -m lab demo
+
+up: setup ## start the whole stack and stay until Ctrl-C
+	@$(PY) -m lab up $(UP_PORTS)
+
+down: setup ## end what `make up` started
+	@$(PY) -m lab down
+
+test: setup ## the tests, those on a real restate-server included
+	$(PY) -m pytest -m "not long"
+
+test-long: setup ## the tests that take longer
+	$(PY) -m pytest -m long
+
+lint: setup ## rules, format and strict types
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: setup ## rewrite the code in the project's format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+compose-test: setup ## the demo's job in containers; needs a Docker engine with Compose v2
+	@$(PY) -m lab compose-test
+
+# Hashes of every file of every release, so that the locks hold for each Python and processor, and no address of an index.
+COMPILE = $(PY) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
+lock: setup ## remake the locks from requirements*.in and package.json
+	$(COMPILE) --output-file requirements.lock requirements.in
+	$(COMPILE) --output-file requirements-dev.lock requirements-dev.in
+	npm install --package-lock-only
+
+clean: ## remove what setup and the stack left; stop the stack first
+	rm -rf .venv node_modules .pawl .mypy_cache .pytest_cache .ruff_cache .hypothesis
