@@ -1,0 +1,153 @@
+"""Is this history well formed? Pure: messages in, a sentence that says what is wrong out, or None.
+
+Rule: as strict as the strictest real provider on what breaks conversations; it knows the history only, not the scripts.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+MESSAGE_FIELDS = {
+    "system": {"role", "content", "name"},
+    "developer": {"role", "content", "name"},
+    "user": {"role", "content", "name"},
+    "assistant": {"role", "content", "name", "tool_calls", "refusal", "audio", "function_call"},
+    "tool": {"role", "content", "tool_call_id"},
+}
+CALL_FIELDS = {"id", "type", "function"}
+FUNCTION_FIELDS = {"name", "arguments"}
+
+
+def what_is_malformed(messages: list[Any]) -> str | None:
+    """The first thing that is wrong with the history."""
+    return next(_problems(messages), None)
+
+
+def null_content(messages: list[Any]) -> str | None:
+    """Whether an assistant message has content null, which some providers refuse."""
+    return _assistant_content(messages, None, "content is null")
+
+
+def empty_content(messages: list[Any]) -> str | None:
+    """Whether an assistant message has content "", which other providers refuse."""
+    return _assistant_content(messages, "", "content is an empty string")
+
+
+def unknown_fields(messages: list[Any]) -> str | None:
+    """The first field of a message or tool call that the API does not define."""
+    for at, message in enumerate(m for m in messages if isinstance(m, dict)):
+        known = MESSAGE_FIELDS.get(str(message.get("role")), set())
+        for name in sorted(set(message) - known):
+            return f"messages[{at}]: unknown field {name}"
+        for call in _calls(message):
+            function = call.get("function")
+            inner = set(function) - FUNCTION_FIELDS if isinstance(function, dict) else set()
+            for name in sorted((set(call) - CALL_FIELDS) | inner):
+                return f"messages[{at}].tool_calls: unknown field {name}"
+    return None
+
+
+def _problems(messages: list[Any]) -> Iterator[str]:
+    if not messages:
+        yield "messages is empty"
+    if _has_lone_surrogate(messages):
+        yield "the history holds a lone surrogate"
+    open_ids: list[str] = []
+    used: set[str] = set()
+    previous = ""
+    for at, message in enumerate(messages):
+        where = f"messages[{at}]"
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in ROLES:
+            yield f"{where}: role is not one of {', '.join(ROLES)}"
+            return
+        if role == "tool":
+            call_id = message.get("tool_call_id")
+            if not open_ids or call_id != open_ids[0]:
+                due = f"the answer to {open_ids[0]} is due" if open_ids else "no tool call is open"
+                yield f"{where}: tool message for {call_id!r}, but {due}"
+            open_ids = open_ids[1:]
+            if not isinstance(message.get("content"), str | list):
+                yield f"{where}: a tool message needs content"
+        else:
+            if open_ids:
+                yield f"{where}: the tool calls {', '.join(open_ids)} have no tool message"
+            yield from _out_of_order(where, previous, str(role))
+        if role == "user" and not isinstance(message.get("content"), str | list):
+            yield f"{where}: a user message needs content"
+        if role == "assistant":
+            yield from _assistant_problems(where, message, used)
+            open_ids = [str(call.get("id")) for call in _calls(message)]
+        previous = str(role)
+    if open_ids:
+        yield f"the tool calls {', '.join(open_ids)} have no tool message"
+    if previous not in ("user", "tool"):
+        yield "the last message is neither the user's nor a tool's"
+
+
+def _out_of_order(where: str, previous: str, role: str) -> Iterator[str]:
+    if role in ("system", "developer") and previous not in ("", "system", "developer"):
+        yield f"{where}: {role} message after the beginning"
+    if role == "assistant" and previous not in ("user", "tool"):
+        yield f"{where}: assistant message after {previous or 'nothing'}"
+
+
+def _assistant_problems(where: str, message: dict[str, Any], used: set[str]) -> Iterator[str]:
+    calls = message.get("tool_calls")
+    if calls is not None and (not isinstance(calls, list) or not calls):
+        yield f"{where}: tool_calls is not a list with at least one call"
+    if not message.get("content") and not calls:
+        yield f"{where}: neither content nor tool_calls"
+    for index, call in enumerate(calls if isinstance(calls, list) else []):
+        yield from _call_problems(f"{where}.tool_calls[{index}]", call, used)
+
+
+def _call_problems(where: str, call: Any, used: set[str]) -> Iterator[str]:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or call.get("type") != "function":
+        yield f"{where}: not a function call"
+        return
+    call_id = call.get("id")
+    if not isinstance(call_id, str) or not call_id:
+        yield f"{where}: the id is empty"
+    elif call_id in used:
+        yield f"{where}: the id {call_id} was used before"
+    used.add(str(call_id))
+    if not isinstance(function.get("name"), str) or not function["name"]:
+        yield f"{where}: the function has no name"
+    if not _is_json_object(function.get("arguments")):
+        yield f"{where}: arguments is not a JSON object in a string"
+
+
+def _assistant_content(messages: list[Any], refused: object, words: str) -> str | None:
+    for at, message in enumerate(messages):
+        if isinstance(message, dict) and message.get("role") == "assistant" and message.get("content", 0) == refused:
+            return f"messages[{at}]: {words}"
+    return None
+
+
+def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
+    calls = message.get("tool_calls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def _is_json_object(text: object) -> bool:
+    if not isinstance(text, str):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    match value:
+        case str():
+            return any("\ud800" <= char <= "\udfff" for char in value) if not value.isascii() else False
+        case dict():
+            return any(_has_lone_surrogate(key) or _has_lone_surrogate(inner) for key, inner in value.items())
+        case list():
+            return any(_has_lone_surrogate(inner) for inner in value)
+        case _:
+            return False

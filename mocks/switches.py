@@ -1,0 +1,81 @@
+"""What the model refuses, and the faults that meet every request. Pure: switches and history in, an error out, or None."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mocks import strict
+from mocks.answer import Answer
+from mocks.completion import assistant_message, error
+from mocks.script import Chosen, Reply, Script, choose
+
+
+class Outage(Reply):
+    """A reply that every request gets before anything is looked at; `times` is how many of them, None is all."""
+
+    times: Annotated[int, Field(ge=1)] | None = None
+
+
+class Switches(BaseModel):
+    """All off by default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    strict: bool = False
+    drift: bool = False
+    reject_null: bool = False
+    reject_empty: bool = False
+    reject_unknown_fields: bool = False
+    require_fields: bool = False
+    max_request_bytes: Annotated[int, Field(ge=1)] | None = None
+    status: Outage | None = None
+
+
+def refusal(
+    switches: Switches, messages: list[Any], request_bytes: int, scripts: Iterable[tuple[str, Script]]
+) -> Answer | None:
+    """The error for a request that these switches refuse."""
+    if switches.max_request_bytes is not None and request_bytes > switches.max_request_bytes:
+        words = f"this model takes {switches.max_request_bytes} bytes, the request has {request_bytes}"
+        return error(400, "context_length_exceeded", words)
+    wrong = (
+        (switches.strict and strict.what_is_malformed(messages))
+        or (switches.reject_null and strict.null_content(messages))
+        or (switches.reject_empty and strict.empty_content(messages))
+        or (switches.reject_unknown_fields and strict.unknown_fields(messages))
+        or (switches.require_fields and missing_fields(messages, list(scripts)))
+    )
+    return error(400, "invalid_request", wrong) if wrong else None
+
+
+def missing_fields(messages: list[Any], scripts: list[tuple[str, Script]]) -> str | None:
+    """The first field beyond the API's own that a script sent and that did not come back as it was."""
+    for at, message in enumerate(messages):
+        if not isinstance(message, dict) or message.get("role") != "assistant":
+            continue
+        chosen = choose(messages[:at], scripts)
+        candidates = chosen.reply.attempts or (chosen.reply, *chosen.reply.drift)
+        missing = [_missing(assistant_message(chosen, reply), message) for reply in candidates]
+        if all(missing):
+            return f"messages[{at}]: the field {missing[0]} did not come back as it was sent"
+    return None
+
+
+def _missing(sent: dict[str, Any], came: dict[str, Any]) -> str | None:
+    for name in set(sent) - strict.MESSAGE_FIELDS["assistant"]:
+        if name not in came or came[name] != sent[name]:
+            return name
+    came_calls = came.get("tool_calls") or []
+    for index, call in enumerate(sent.get("tool_calls") or []):
+        back = came_calls[index] if index < len(came_calls) else {}
+        for name in set(call) - strict.CALL_FIELDS:
+            if name not in back or back[name] != call[name]:
+                return f"tool_calls[{index}].{name}"
+    return None
+
+
+def outage_reply(outage: Outage, messages: list[Any]) -> Chosen:
+    """The outage in the form that a completion is made from."""
+    found = choose(messages, ())
+    return Chosen("switch", found.turn, found.position, outage, {})
