@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from mocks.database import DatabaseInUse
+from mocks.database import DatabaseInUseError
 from mocks.model import Model
 from mocks.model_store import ModelStore
 from mocks.receiver import Receiver
@@ -58,7 +58,7 @@ def main() -> int:
     port = DEFAULT_PORTS[args.mock] if args.port is None else args.port
     try:
         asyncio.run(run(args.mock, args.host, port, args.db))
-    except (DatabaseInUse, OSError, OverflowError, sqlite3.Error) as error:
+    except (DatabaseInUseError, OSError, OverflowError, sqlite3.Error) as error:
         sys.stderr.write(f"python -m mocks {args.mock}: {error}\n")
         return 2
     return 0

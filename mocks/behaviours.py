@@ -1,4 +1,7 @@
-"""Which behaviour the next request of an effect meets. Rule: `times` is counted on disk, so a restart renews nothing."""
+"""Which behaviour the next request of an effect meets.
+
+Rule: `times` is counted down on disk, so a restart renews nothing. It must not know what a behaviour does.
+"""
 
 from mocks.behaviour import HONEST, Behaviour
 from mocks.gates import ANY_EFFECT
@@ -22,9 +25,9 @@ class Behaviours:
         self._store.set_behaviour(effect, behaviour)
 
     def reset(self, effect: str) -> None:
-        """Honest again."""
-        self._set.pop(effect, None)
-        self._store.set_behaviour(effect, None)
+        """Honest again: one effect, or (`*`) whatever is set."""
+        for name in list(self._set) if effect == ANY_EFFECT else [effect]:
+            self._drop(name)
 
     def take(self, effect: str) -> Behaviour:
         """The behaviour for one request, counted."""
@@ -35,5 +38,9 @@ class Behaviours:
         if behaviour.times is not None and behaviour.times > 1:
             self.put(name, behaviour.model_copy(update={"times": behaviour.times - 1}))
         elif behaviour.times is not None:
-            self.reset(name)
+            self._drop(name)
         return behaviour
+
+    def _drop(self, name: str) -> None:
+        self._set.pop(name, None)
+        self._store.set_behaviour(name, None)

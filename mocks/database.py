@@ -15,7 +15,7 @@ from typing import IO, Any, Literal
 LAZY_COMMIT_S = 0.02
 
 
-class DatabaseInUse(Exception):
+class DatabaseInUseError(Exception):
     """Another process has this database open; two of them would take each other's claims for dead."""
 
 
@@ -23,7 +23,7 @@ class Database:
     """The connection, its open group and the future that the group's waiters share."""
 
     def __init__(self, path: Path, schema: str, synchronous: Literal["FULL", "NORMAL"]) -> None:
-        """Open or create `path`. Raises DatabaseInUse, OSError, sqlite3.Error."""
+        """Open or create `path`. Raises DatabaseInUseError, OSError, sqlite3.Error."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(path)
         self._connection = sqlite3.connect(path, isolation_level=None)
@@ -110,5 +110,5 @@ def _lock(path: Path) -> IO[str]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         lock.close()
-        raise DatabaseInUse(f"the database {path} is in use by another process") from error
+        raise DatabaseInUseError(f"the database {path} is in use by another process") from error
     return lock

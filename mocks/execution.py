@@ -114,7 +114,7 @@ class Execution:
         if instead is not None:
             answer, keep = instead
             if keep and kept_key is not None:
-                self._store.keep_answer(kept_key, arrival.n, answer, self._clock())
+                self._store.keep_answer(kept_key, arrival.n, answer)
             return Served(answer, done=False)
         match arrival.endpoint.promise:
             case Promise.READ:
@@ -128,11 +128,11 @@ class Execution:
 
     def _create(self, arrival: Arrival, behaviour: Behaviour, kept_key: str | None) -> Served:
         made = self._store.next_id(arrival.endpoint.prefix)
-        success = json_answer(201, {**(arrival.body or {}), "id": made})
+        success = json_answer(201, {"id": made, **(arrival.body or {})})
         self._apply(arrival, made)
         answer = to_store(behaviour, success)
         if kept_key is not None:
-            self._store.keep_answer(kept_key, arrival.n, answer, self._clock())
+            self._store.keep_answer(kept_key, arrival.n, answer)
         return Served(answer, done=True)
 
     def _set_customer(self, arrival: Arrival) -> Served:

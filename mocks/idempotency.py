@@ -13,7 +13,7 @@ from mocks.answer import Answer
 class KeyRecord:
     """What is kept for a key. `fingerprint` names the request (endpoint and body digest); no answer means claimed.
 
-    `owner` is the request that holds the claim; `since` the time of the claim, later of the answer, in unix seconds.
+    `owner` is the request that claimed the key; `since` the time of the claim in unix seconds.
     """
 
     fingerprint: str
@@ -56,8 +56,9 @@ def decide(
 ) -> Decision:
     """Decide from the key's record.
 
-    `key_lifetime_s` counts from the stored answer, `claim_limit_s` from a claim that has none; None is no limit. Past
-    its limit a record counts as absent: a forgotten key is executed again, which is what real receivers do.
+    Both limits count from the claim, None is no limit: `key_lifetime_s` where there is an answer, `claim_limit_s`
+    where there is none yet. Past its limit a record counts as absent: real receivers, too, execute a forgotten key
+    again.
     """
     if record is None:
         return Fresh()

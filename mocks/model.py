@@ -19,6 +19,7 @@ from mocks.builtin_scripts import BUILTIN_SCRIPTS
 from mocks.completion import MODEL_NAME, complete, error
 from mocks.gates import Gates
 from mocks.model_store import ModelStore
+from mocks.paging import after
 from mocks.script import Chosen, Script, choose, variant
 from mocks.send import send
 from mocks.switches import Switches, outage_reply, refusal
@@ -46,9 +47,8 @@ class Model:
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_get("/v1/models", self._models)
         app.add_routes(gate_routes.routes(self._gates))
-        app.router.add_get("/health", self._health)
         app.router.add_get("/requests", self._requests)
-        app.router.add_get("/requests/{n}", self._request)
+        app.router.add_get(r"/requests/{n:\d{1,18}}", self._request)
         app.router.add_get("/scripts", self._show_scripts)
         app.router.add_put("/scripts/{name}", self._put_script)
         app.router.add_delete("/scripts/{name}", self._drop_script)
@@ -103,16 +103,13 @@ class Model:
         self._switches = self._switches.model_copy(update={"status": left})
         self._store.put_switches(self._switches)
 
-    async def _models(self, request: web.Request) -> web.StreamResponse:
+    async def _models(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(
             {"object": "list", "data": [{"id": MODEL_NAME, "object": "model", "owned_by": "mock"}]}
         )
 
-    async def _health(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"status": "ok"})
-
     async def _requests(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(self._store.requests(int(request.query.get("after", "0"))))
+        return web.json_response(self._store.requests(after(request)))
 
     async def _request(self, request: web.Request) -> web.StreamResponse:
         found = self._store.request(int(request.match_info["n"]))
@@ -125,7 +122,7 @@ class Model:
             body = raw.decode("utf-8", "replace")
         return web.json_response({**row, "headers": headers, "body": body})
 
-    async def _show_scripts(self, request: web.Request) -> web.StreamResponse:
+    async def _show_scripts(self, _: web.Request) -> web.StreamResponse:
         return web.json_response([{"name": name, "match": script.match} for name, script in self._scripts])
 
     async def _put_script(self, request: web.Request) -> web.StreamResponse:
@@ -146,7 +143,7 @@ class Model:
         await self._store.database.settled()
         return web.json_response({})
 
-    async def _show_switches(self, request: web.Request) -> web.StreamResponse:
+    async def _show_switches(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(self._switches.model_dump(exclude_defaults=True))
 
     async def _put_switches(self, request: web.Request) -> web.StreamResponse:

@@ -5,6 +5,7 @@ outlive a power cut.
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,13 @@ CREATE TABLE IF NOT EXISTS scripts (
 CREATE TABLE IF NOT EXISTS switches (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS seen (digest TEXT PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID;
 """
-COLUMNS = "n, at, script, turn, status, messages, digest, bytes"
 
 
 class ModelStore:
     """Everything that the model keeps."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create. Raises DatabaseInUse, OSError, sqlite3.Error."""
+        """Open or create. Raises DatabaseInUseError, OSError, sqlite3.Error."""
         self.database = Database(path, SCHEMA, synchronous="NORMAL")
 
     def arrived(self, at: float, messages: int | None, digest: str, raw: bytes, headers: dict[str, str]) -> int:
@@ -56,13 +56,18 @@ class ModelStore:
 
     def requests(self, after: int = 0) -> list[ModelRow]:
         """The log behind number `after`."""
-        rows = self.database.read(f"SELECT {COLUMNS} FROM requests WHERE n > ? ORDER BY n", after)
-        return [_row(*row) for row in rows]
+        rows = self.database.read(
+            "SELECT n, at, script, turn, status, messages, digest, bytes FROM requests WHERE n > ? ORDER BY n", after
+        )
+        return [_row(row) for row in rows]
 
     def request(self, n: int) -> tuple[ModelRow, dict[str, str], bytes] | None:
         """Row, headers and raw body of one request."""
-        for *row, headers, body in self.database.read(f"SELECT {COLUMNS}, headers, body FROM requests WHERE n = ?", n):
-            return _row(*row), json.loads(headers), body
+        rows = self.database.read(
+            "SELECT n, at, script, turn, status, messages, digest, bytes, headers, body FROM requests WHERE n = ?", n
+        )
+        for *row, headers, body in rows:
+            return _row(row), json.loads(headers), body
         return None
 
     def seen(self, digest: str) -> int:
@@ -96,16 +101,8 @@ class ModelStore:
         self.database.write("INSERT OR REPLACE INTO switches (one, body) VALUES (1, ?)", body)
 
 
-def _row(
-    n: int,
-    at: float,
-    script: str | None,
-    turn: int | None,
-    status: int | None,
-    messages: int | None,
-    digest: str,
-    size: int,
-) -> ModelRow:
+def _row(columns: Sequence[Any]) -> ModelRow:
+    n, at, script, turn, status, messages, digest, size = columns
     return {
         "n": n,
         "at": at,

@@ -17,6 +17,7 @@ from mocks.behaviours import Behaviours
 from mocks.endpoints import Endpoint
 from mocks.execution import Arrival, Execution, digest_of
 from mocks.gates import ANY_EFFECT, Gates
+from mocks.paging import after
 from mocks.send import send
 from mocks.store import Store
 
@@ -46,12 +47,12 @@ class Receiver:
             app.router.add_post(endpoint.path, self._business(endpoint))
             app.router.add_get(endpoint.path, self._business(endpoints.finding(endpoint)), allow_head=False)
         app.add_routes(gate_routes.routes(self._gates))
-        app.router.add_get("/health", self._health)
         app.router.add_get("/requests", self._requests)
         app.router.add_get("/effects", self._effects)
         app.router.add_get("/behaviour", self._show_behaviours)
         app.router.add_put("/behaviour/{effect}", self._put_behaviour)
         app.router.add_delete("/behaviour/{effect}", self._reset_behaviour)
+        app.router.add_route("*", "/{path:.*}", _no_such_endpoint)
         return app
 
     def _business(self, endpoint: Endpoint) -> Handler:
@@ -101,18 +102,13 @@ class Receiver:
             case Cut() | Hang():
                 return reaction
 
-    async def _health(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"status": "ok"})
-
     async def _requests(self, request: web.Request) -> web.StreamResponse:
-        after = int(request.query.get("after", "0"))
-        return web.json_response(self._store.requests(after, request.query.get("effect")))
+        return web.json_response(self._store.requests(after(request), request.query.get("effect")))
 
     async def _effects(self, request: web.Request) -> web.StreamResponse:
-        after = int(request.query.get("after", "0"))
-        return web.json_response(self._store.effects(after, request.query.get("effect")))
+        return web.json_response(self._store.effects(after(request), request.query.get("effect")))
 
-    async def _show_behaviours(self, request: web.Request) -> web.StreamResponse:
+    async def _show_behaviours(self, _: web.Request) -> web.StreamResponse:
         shown = {effect: b.model_dump(exclude_defaults=True) for effect, b in self._behaviours.show().items()}
         return web.json_response(shown)
 
@@ -133,3 +129,7 @@ class Receiver:
         self._behaviours.reset(request.match_info["effect"])
         await self._store.database.settled()
         return web.json_response({})
+
+
+async def _no_such_endpoint(request: web.Request) -> web.StreamResponse:
+    return await send(request, error_answer(404, "no_such_endpoint", f"no endpoint {request.method} {request.path}"))

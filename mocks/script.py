@@ -1,7 +1,7 @@
 """From a conversation to the reply that a script has for it. Pure: history in, reply out.
 
-Rule: the reply depends on the history alone, so the same request gets the same answer; what may differ between identical
-requests (`attempts`, `drift`) is chosen by a count that the caller keeps. It must not know the store or HTTP.
+Rule: the reply depends on the history alone, so the same request gets the same answer; what may differ between
+identical requests (`attempts`, `drift`) is chosen by a count that the caller keeps. It must not know store or HTTP.
 """
 
 import re

@@ -23,7 +23,7 @@ async def send(request: web.Request, reaction: Reaction) -> web.StreamResponse:
         case Cut():
             return _cut(request)
         case Hang():
-            while not _gone(request):
+            while not _gone(request):  # noqa: ASYNC110 - aiohttp has no event for a client that leaves
                 await asyncio.sleep(HANG_PERIOD_S)
             return web.Response(status=503)
         case _:

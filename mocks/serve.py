@@ -13,8 +13,17 @@ STOP_S = 0.2
 BACKLOG = 1024
 
 
+async def health(_: web.Request) -> web.Response:
+    """Alive."""
+    return web.json_response({"status": "ok"})
+
+
 async def serve(name: str, app: web.Application, host: str, port: int) -> None:
-    """Serve until told to stop. Prints `{name} listening on http://HOST:PORT`. Raises OSError where it cannot listen."""
+    """Serve until told to stop, `GET /health` included. Raises OSError where it cannot listen.
+
+    The first line of standard output is `{name} listening on http://HOST:PORT`.
+    """
+    app.router.add_get("/health", health)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -35,11 +35,17 @@ CREATE TABLE IF NOT EXISTS behaviours (effect TEXT PRIMARY KEY, body TEXT NOT NU
 """
 
 
+FIND = {
+    "key": "SELECT id, body FROM effects WHERE key = ? AND effect = ? ORDER BY n",
+    "reference": "SELECT id, body FROM effects WHERE reference = ? AND effect = ? ORDER BY n",
+}
+
+
 class Store:
     """Everything that the receiver keeps."""
 
     def __init__(self, path: Path) -> None:
-        """Open and recover. Raises DatabaseInUse, OSError, sqlite3.Error."""
+        """Open and recover. Raises DatabaseInUseError, OSError, sqlite3.Error."""
         self.database = Database(path, SCHEMA + RELEASE_DEAD_CLAIMS, synchronous="FULL")
         [(self._effects,)] = self.database.read("SELECT coalesce(max(n), 0) FROM effects")
 
@@ -127,11 +133,8 @@ class Store:
 
     def find(self, effect: str, by: str, value: str) -> list[dict[str, Any]]:
         """The objects that effects of this name made, by `key` or `reference`."""
-        column = {"key": "key", "reference": "reference"}[by]
-        rows = self.database.read(
-            f"SELECT id, body FROM effects WHERE {column} = ? AND effect = ? ORDER BY n", value, effect
-        )
-        return [{**json.loads(body), "id": made} for made, body in rows]
+        rows = self.database.read(FIND[by], value, effect)
+        return [{"id": made, **json.loads(body)} for made, body in rows]
 
     # keys
 
@@ -155,14 +158,13 @@ class Store:
             at,
         )
 
-    def keep_answer(self, key: str, request: int, answer: Answer, at: float) -> None:
+    def keep_answer(self, key: str, request: int, answer: Answer) -> None:
         """Store the key's first answer; belongs into the same group as `apply`."""
         self.database.write(
-            "UPDATE keys SET status = ?, headers = ?, body = ?, since = ? WHERE key = ? AND owner = ?",
+            "UPDATE keys SET status = ?, headers = ?, body = ? WHERE key = ? AND owner = ?",
             answer.status,
             json.dumps(answer.headers),
             answer.body,
-            at,
             key,
             request,
         )

@@ -53,54 +53,60 @@ def _problems(messages: list[Any]) -> Iterator[str]:
         yield "messages is empty"
     if _has_lone_surrogate(messages):
         yield "the history holds a lone surrogate"
-    open_ids: list[str] = []
-    used: set[str] = set()
-    previous = ""
     for at, message in enumerate(messages):
-        where = f"messages[{at}]"
-        role = message.get("role") if isinstance(message, dict) else None
-        if role not in ROLES:
-            yield f"{where}: role is not one of {', '.join(ROLES)}"
+        if not isinstance(message, dict) or message.get("role") not in ROLES:
+            yield f"messages[{at}]: role is not one of {', '.join(ROLES)}"
             return
-        if role == "tool":
-            call_id = message.get("tool_call_id")
-            if not open_ids or call_id != open_ids[0]:
-                due = f"the answer to {open_ids[0]} is due" if open_ids else "no tool call is open"
-                yield f"{where}: tool message for {call_id!r}, but {due}"
-            open_ids = open_ids[1:]
-            if not isinstance(message.get("content"), str | list):
-                yield f"{where}: a tool message needs content"
-        else:
-            if open_ids:
-                yield f"{where}: the tool calls {', '.join(open_ids)} have no tool message"
-            yield from _out_of_order(where, previous, str(role))
-        if role == "user" and not isinstance(message.get("content"), str | list):
-            yield f"{where}: a user message needs content"
-        if role == "assistant":
-            yield from _assistant_problems(where, message, used)
-            open_ids = [str(call.get("id")) for call in _calls(message)]
-        previous = str(role)
-    if open_ids:
-        yield f"the tool calls {', '.join(open_ids)} have no tool message"
+    used: set[str] = set()
+    for at, message in enumerate(messages):
+        yield from _own_problems(f"messages[{at}]", message, used)
+    yield from _order_problems([message["role"] for message in messages])
+    yield from _pairing_problems(messages)
+
+
+def _own_problems(where: str, message: dict[str, Any], used: set[str]) -> Iterator[str]:
+    """What is wrong inside one message; `used` collects the ids of tool calls."""
+    if message["role"] != "assistant":
+        if not isinstance(message.get("content"), str | list):
+            yield f"{where}: a {message['role']} message needs content"
+        return
+    calls = message.get("tool_calls")
+    if calls is not None and (not isinstance(calls, list) or not calls):
+        yield f"{where}: tool_calls is not a list with at least one call"
+    if not message.get("content") and not message.get("refusal") and not calls:
+        yield f"{where}: neither content nor tool_calls"
+    for index, call in enumerate(calls if isinstance(calls, list) else []):
+        yield from _call_problems(f"{where}.tool_calls[{index}]", call, used)
+
+
+def _order_problems(roles: list[str]) -> Iterator[str]:
+    previous = ""
+    for at, role in enumerate(roles):
+        if role in ("system", "developer") and previous not in ("", "system", "developer"):
+            yield f"messages[{at}]: {role} message after the beginning"
+        if role == "assistant" and previous not in ("user", "tool"):
+            yield f"messages[{at}]: assistant message after {previous or 'nothing'}"
+        previous = role
     if previous not in ("user", "tool"):
         yield "the last message is neither the user's nor a tool's"
 
 
-def _out_of_order(where: str, previous: str, role: str) -> Iterator[str]:
-    if role in ("system", "developer") and previous not in ("", "system", "developer"):
-        yield f"{where}: {role} message after the beginning"
-    if role == "assistant" and previous not in ("user", "tool"):
-        yield f"{where}: assistant message after {previous or 'nothing'}"
-
-
-def _assistant_problems(where: str, message: dict[str, Any], used: set[str]) -> Iterator[str]:
-    calls = message.get("tool_calls")
-    if calls is not None and (not isinstance(calls, list) or not calls):
-        yield f"{where}: tool_calls is not a list with at least one call"
-    if not message.get("content") and not calls:
-        yield f"{where}: neither content nor tool_calls"
-    for index, call in enumerate(calls if isinstance(calls, list) else []):
-        yield from _call_problems(f"{where}.tool_calls[{index}]", call, used)
+def _pairing_problems(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """Each tool call has exactly one tool message, in the order of the calls, before anything else follows."""
+    due: list[str] = []
+    for at, message in enumerate(messages):
+        if message["role"] == "tool":
+            call_id = message.get("tool_call_id")
+            if not due or call_id != due[0]:
+                words = f"the answer to {due[0]} is due" if due else "no tool call is open"
+                yield f"messages[{at}]: tool message for {call_id!r}, but {words}"
+            due = due[1:]
+        elif due:
+            yield f"messages[{at}]: no tool message yet for {', '.join(due)}"
+        if message["role"] == "assistant":
+            due = [str(call.get("id")) for call in _calls(message)]
+    if due:
+        yield f"no tool message for {', '.join(due)}"
 
 
 def _call_problems(where: str, call: Any, used: set[str]) -> Iterator[str]:

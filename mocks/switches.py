@@ -1,4 +1,7 @@
-"""What the model refuses, and the faults that meet every request. Pure: switches and history in, an error out, or None."""
+"""What the model refuses, and the fault that meets every request. Pure.
+
+Rule: a refusal depends on the request and the switches alone, never on time. It must not know the store or HTTP.
+"""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
