@@ -1,0 +1,9 @@
+"""Where things are: the repository's root, and the folder for whatever the lab leaves on disk."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRATCH = ROOT / ".pawl"
+STACK_FILE = SCRATCH / "stack.json"
+RESTATE_TOML = ROOT / "restate.toml"
+PACKAGE_JSON = ROOT / "package.json"

@@ -1,0 +1,165 @@
+"""A whole stack on this machine: restate-server, receiver, model and workers, started together and always torn down.
+
+Rule: whoever opens a stack gets it ready or gets an error and nothing left behind. Every part is a `Process` that may
+be killed, frozen and started again in between; its port, its data and its log stay the same.
+
+    with Stack(folder) as stack:                      # free ports, one worker, registered
+        answer = stack.ingress.invoke("Agent", "run-1", "run", {"task": "refund order 1042"})
+        stack.workers[0].kill(); stack.workers[0].start()
+        stack.server.kill(); stack.server.start()
+        stack.receiver.requests()                     # the peers: ingress, admin, receiver, model
+        stack.receiver_process.kill()                 # the processes: server, workers, *_process
+"""
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lab import pids, server
+from lab.peers import Admin, Ingress, Mock, Model, Peer, Receiver
+from lab.ports import HOST, Ports, all_free, free_port
+from lab.process import GRACE_S, Command, Process
+from lab.signals import shielded
+from lab.targets import PAWL, Addresses, Target
+
+
+class Stack:
+    """See the module. `folder` holds data and logs; the same folder again continues with the same data."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ports: Ports | None = None,
+        binary: Path | None = None,
+        target: Target = PAWL,
+        workers: int = 1,
+        worker_env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.logs = folder / "logs"
+        self.ports = ports or all_free()
+        self.at = Addresses(
+            ingress=f"http://{HOST}:{self.ports.ingress}",
+            admin=f"http://{HOST}:{self.ports.admin}",
+            receiver=f"http://{HOST}:{self.ports.receiver}",
+            model=f"http://{HOST}:{self.ports.model}",
+        )
+        self.ingress = Ingress("ingress", self.at.ingress)
+        self.admin = Admin("admin API", self.at.admin)
+        self.receiver = Receiver("receiver", self.at.receiver)
+        self.model = Model("model", self.at.model)
+        if binary is None:
+            binary = server.find()
+            server.check_version(binary)
+        log = self.logs / "restate-server.log"
+        self.server = Process(server.command(binary, folder / "restate", self.ports, log, self._server_serves))
+        self.receiver_process = Process(self._mock_command("receiver", self.receiver, self.ports.receiver))
+        self.model_process = Process(self._mock_command("model", self.model, self.ports.model))
+        self.workers: list[Process] = []
+        self._probes: list[Peer] = []
+        self._target = target
+        first = self.ports.worker
+        for index in range(workers):
+            self._add(target, first if index == 0 else free_port(), worker_env or {})
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Start everything at once, wait until it serves, register the first worker."""
+        try:
+            for process in self.processes():
+                with shielded():
+                    process.spawn()
+            for process in self.processes():
+                process.wait_ready()
+            if self.workers:
+                self._target.register(self.at, self.url(self.workers[0]))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self, grace_s: float = GRACE_S) -> None:
+        """End everything, in the order in which the parts need each other; what does not leave in time is killed."""
+        with shielded(deliver=False):
+            for process in reversed(self.workers):
+                process.ask_to_end()
+            end = time.monotonic() + grace_s
+            rest = (self.server, self.receiver_process, self.model_process)
+            for process in (*self.workers, *rest):
+                process.end(max(0.1, end - time.monotonic()))
+            for peer in (self.ingress, self.admin, self.receiver, self.model, *self._probes):
+                peer.close()
+
+    def processes(self) -> tuple[Process, ...]:
+        """Every part, the server first: it takes longest to start."""
+        return (self.server, self.receiver_process, self.model_process, *self.workers)
+
+    def url(self, worker: Process) -> str:
+        """Where a worker listens."""
+        return f"http://{HOST}:{worker.command.port}"
+
+    def add_worker(self, target: Target, env: Mapping[str, str] | None = None) -> Process:
+        """Start one more worker on a free port, wait until it serves, and register it."""
+        process = self._add(target, free_port(), env or {})
+        with shielded():
+            process.spawn()
+        process.wait_ready()
+        target.register(self.at, self.url(process))
+        return process
+
+    def describe(self) -> dict[str, Any]:
+        """What was started, for scripts: addresses, pids, logs. A mark tells whether a pid still is that process."""
+        running = [process.pid for process in self.processes()]
+        return {
+            "ingress": self.at.ingress,
+            "admin": self.at.admin,
+            "receiver": self.at.receiver,
+            "model": self.at.model,
+            "worker_pids": [process.pid for process in self.workers],
+            "server_pid": self.server.pid,
+            "receiver_pid": self.receiver_process.pid,
+            "model_pid": self.model_process.pid,
+            "logs": {process.command.name: str(process.command.log) for process in self.processes()},
+            "marks": {str(pid): pids.mark(pid) for pid in running},
+        }
+
+    def _server_serves(self) -> bool:
+        return self.admin.answers("/health") and self.ingress.answers("/restate/health") and self.admin.leads()
+
+    def _mock_command(self, name: str, peer: Mock, port: int) -> Command:
+        database = self.folder / f"{name}.sqlite"
+        return Command(
+            name=name,
+            argv=(sys.executable, "-m", "mocks", name, "--host", HOST, "--port", str(port), "--db", str(database)),
+            env={},
+            log=self.logs / f"{name}.log",
+            port=port,
+            ready=lambda: peer.answers("/health"),
+        )
+
+    def _add(self, target: Target, port: int, env: Mapping[str, str]) -> Process:
+        taken = {process.command.name for process in self.workers}
+        name = target.name if target.name not in taken else f"{target.name}-{len(self.workers) + 1}"
+        listen = f"{HOST}:{port}"
+        probe = Peer(name, f"http://{listen}")
+        self._probes.append(probe)
+        command = Command(
+            name=name,
+            argv=target.argv(listen, self.at),
+            env={**target.env(listen, self.at), **env},
+            log=self.logs / f"{name}.log",
+            port=port,
+            ready=lambda: probe.answers("/health"),
+        )
+        process = Process(command)
+        self.workers.append(process)
+        return process
