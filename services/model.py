@@ -1,0 +1,186 @@
+"""The client of the model's server: one request to one value.
+
+Rule: exactly one request leaves per call, within one deadline that covers everything from connecting to the last
+byte, and an expected failure is a value. Retrying is the handler's; the client library's own retries are off.
+
+The library is `openai`, used through its public `post`: `chat.completions.create` sends the same JSON under the same
+headers but walks the typed form of every message first, which costs milliseconds that block the event loop. `openai`
+and `aiohttp` take over a second to import, so they are loaded in a thread by `open`, after the worker's port is open.
+Must not know: Restate, the transcript, what is done about a failure.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from services.answer import Action, ModelAnswer, ModelFailed, ModelReply
+from services.clock import wall_s
+from services.exchange import Arrived, judge
+from services.patience import Fail, Retry, plan
+from services.provider import Provider
+from services.reason import Reason
+from tools.tool import Tool
+
+if TYPE_CHECKING:
+    import httpx2
+    from openai import AsyncOpenAI
+
+__all__ = ["Action", "Fail", "Model", "ModelAnswer", "ModelFailed", "ModelReply", "Retry", "functions", "plan"]
+
+# A server on this planet accepts a connection within a second; ten allow for a bad moment.
+CONNECT_S = 10.0
+_READ_BYTES = 65_536
+
+
+class Model:
+    """One provider's client. Open it inside the event loop that uses it; close it at the end."""
+
+    def __init__(self, provider: Provider, clock: Callable[[], float] = wall_s) -> None:
+        self._provider = provider
+        self._clock = clock
+        self._client: AsyncOpenAI | None = None
+        self._errors: tuple[type[Exception], ...] = ()
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> "AsyncOpenAI":
+        """Load the client library and make the client; nothing is sent. May be called again."""
+        async with self._opening:
+            client = self._client
+            if client is None:
+                client, self._errors = await asyncio.to_thread(_load, self._provider)
+                self._client = client
+            return client
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def ask(self, messages: Sequence[Mapping[str, Any]], tools: Iterable[Tool] = ()) -> ModelAnswer:
+        """Send one request and give what came of it; never raises for an expected failure."""
+        history = _encode(list(messages))
+        body = request_body(self._provider, history, functions(tools))
+        await self.open()
+        try:
+            async with asyncio.timeout(self._provider.deadline_s):
+                status, headers, answer = await self._exchange(body)
+        except TimeoutError:
+            return self._unavailable(f"no whole answer within {self._provider.deadline_s:g} s", history)
+        except _TooLargeError as error:
+            return ModelFailed(Action.FAIL, Reason.BAD_REQUEST, str(error), at=self._clock())
+        except self._errors as error:
+            return self._unavailable(f"no answer: {_cause(error)}", history)
+        return judge(Arrived(status, headers, answer, self._clock(), len(body), len(history)), self._provider)
+
+    async def _exchange(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        import httpx2
+
+        client = await self.open()
+        try:
+            response = await client.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                content=body,
+                options={"follow_redirects": False},
+                stream=True,
+                stream_cls=None,
+            )
+        except _StatusError as error:
+            return error.status, error.headers, error.body
+        try:
+            return response.status_code, _headers(response), await _read(response, self._provider.reply_bytes)
+        finally:
+            await response.aclose()
+
+    def _unavailable(self, detail: str, history: bytes) -> ModelFailed:
+        return ModelFailed(Action.RETRY, Reason.MODEL_UNAVAILABLE, detail, history_bytes=len(history), at=self._clock())
+
+
+def functions(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """The tools as the request names them."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
+        }
+        for tool in tools
+    ]
+
+
+def request_body(provider: Provider, history: bytes, tools: Sequence[Mapping[str, Any]]) -> bytes:
+    """The request's JSON around messages that are encoded already."""
+    fields: dict[str, Any] = {"model": provider.name, **provider.extra}
+    if tools:
+        fields["tools"] = list(tools)
+        if provider.parallel_calls is not None:
+            fields["parallel_tool_calls"] = provider.parallel_calls
+    if provider.max_output_tokens is not None:
+        fields[provider.max_output_field] = provider.max_output_tokens
+    return b'{"messages":' + history + b"," + _encode(fields)[1:]
+
+
+def _encode(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+class _TooLargeError(Exception):
+    """The answer is larger than we read."""
+
+
+class _StatusError(Exception):
+    """An answer that is no 2xx, read within the limit before the client library reads it without one."""
+
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        super().__init__(f"status {status}")
+        self.status, self.headers, self.body = status, headers, body
+
+
+def _load(provider: Provider) -> tuple["AsyncOpenAI", tuple[type[Exception], ...]]:
+    """The client, and the exceptions that mean that no whole answer came. Runs in a thread."""
+    import aiohttp
+    import httpx2
+    import openai
+
+    async def stop(response: httpx2.Response) -> None:
+        if response.status_code >= 300:
+            await _stop(response, provider.reply_bytes)
+
+    timeout = httpx2.Timeout(provider.deadline_s, connect=min(CONNECT_S, provider.deadline_s))
+    client = openai.AsyncOpenAI(
+        api_key=provider.key.get_secret_value(),
+        base_url=provider.base_url,
+        timeout=timeout,
+        max_retries=0,
+        http_client=openai.DefaultAioHttpClient(timeout=timeout, event_hooks={"response": [stop]}),
+    )
+    return client, (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, aiohttp.ClientError, OSError)
+
+
+async def _stop(response: "httpx2.Response", limit_bytes: int) -> NoReturn:
+    raise _StatusError(response.status_code, _headers(response), await _read(response, limit_bytes))
+
+
+async def _read(response: "httpx2.Response", limit_bytes: int) -> bytes:
+    """The decoded body; raises `_TooLargeError` as soon as it is larger than allowed."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > limit_bytes:
+            words = f"status {response.status_code}: the answer is larger than the {limit_bytes:,} bytes that are read"
+            raise _TooLargeError(words)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _headers(response: "httpx2.Response") -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason in one line: class and text."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words[:300]}" if words else type(error).__name__

@@ -1,0 +1,40 @@
+"""Why a run gives up: the closed list of names that its end, its status and its log use.
+
+Rule: a name says what to do about it; the sentence beside it says more. Names are kept for ever, tests and alarms use
+them.
+Must not know: anything else of the service.
+"""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    MAX_TURNS = "max_turns"
+    MAX_CALLS = "max_calls"
+    MAX_TOKENS = "max_tokens"
+    MAX_COST = "max_cost"
+    MAX_WALL = "max_wall"
+    MODEL_OUTPUT_INVALID = "model_output_invalid"
+    """Several replies in a row could not be read: look at the model's name and at its tool calling."""
+    OUTPUT_TRUNCATED = "output_truncated"
+    """Several replies in a row were cut off: raise the limit of output tokens, or ask for less at once."""
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    """The account at the provider is empty: waiting does not help."""
+    UNAUTHORISED = "unauthorised"
+    """The provider does not accept the key."""
+    MODEL_NOT_FOUND = "model_not_found"
+    """The provider does not know the model's name, or the address is wrong."""
+    BAD_REQUEST = "bad_request"
+    """The provider refuses the form of the request; its own words are beside it."""
+    CONTEXT_TOO_LONG = "context_too_long"
+    """The conversation does not fit the model, also after it was trimmed."""
+    CONTENT_FILTER = "content_filter"
+    """The provider's filter stopped the request or the reply."""
+    STREAMED = "streamed"
+    """The server streams although nobody asked it to; only whole answers are read."""
+    RATE_LIMITED = "rate_limited"
+    """The provider asks to wait longer than the budget of waiting allows."""
+    MODEL_UNAVAILABLE = "model_unavailable"
+    """No connection, a time-out, or errors of the server's own, for all attempts."""
+    NO_ANSWER = "no_answer"
+    """The server answered 200 and sent no answer, for all attempts."""

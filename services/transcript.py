@@ -1,0 +1,150 @@
+"""What was said in a run, as data: the entries that the decision core counts and the history is made from.
+
+Rule: entries come from journalled values only and are never changed. A transcript that is built again from the same
+journal is equal, so every count survives a crash.
+Must not know: Restate, the wire format of a request, what is decided.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal, TypeVar
+
+from pydantic import JsonValue
+
+
+class Cut(StrEnum):
+    """Whether a reply was cut off, as far as the provider told."""
+
+    NO = "no"
+    MAYBE = "maybe"
+    """It says that the reply is whole, and as many tokens came as were allowed."""
+    YES = "yes"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply. `estimated`: the provider did not tell, so sizes were taken (4 bytes to a token)."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A text that is put to the model: the task, a user's message, or instructions. `at` is unix seconds, 0 unknown."""
+
+    text: str
+    role: Literal["user", "system"] = "user"
+    at: float = 0.0
+    kind: Literal["told"] = "told"
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """One reply of the model: the assistant message as it came (cleaned text, nothing else changed). Turns count from
+    1."""
+
+    turn: int
+    raw: dict[str, JsonValue]
+    finish_reason: str | None = None
+    usage: Usage = Usage()
+    cut: Cut = Cut.NO
+    filtered: bool = False
+    """The provider says that its filter stopped the reply."""
+    at: float = 0.0
+    kind: Literal["replied"] = "replied"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The results of a turn's calls: one text for each, in the order of the calls."""
+
+    turn: int
+    texts: tuple[str, ...]
+    at: float = 0.0
+    kind: Literal["answered"] = "answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A person allowed more: `by` is added to the limit of this name."""
+
+    limit: str
+    by: float
+    kind: Literal["extended"] = "extended"
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """The run stood still for a person. This time is not counted as the run's own."""
+
+    seconds: float
+    kind: Literal["waited"] = "waited"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """The provider said that the conversation was too long: from here on its messages have at most this many bytes."""
+
+    to_bytes: int
+    kind: Literal["shortened"] = "shortened"
+
+
+Entry = Told | Replied | Answered | Extended | Waited | Shortened
+E = TypeVar("E", Told, Replied, Answered, Extended, Waited, Shortened)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """All entries of a run, in order. `earlier` are entries of a session's earlier runs: the model sees them, nothing
+    counts them."""
+
+    entries: tuple[Entry, ...] = ()
+    earlier: tuple[Entry, ...] = ()
+
+    def add(self, *entries: Entry) -> "Transcript":
+        return replace(self, entries=(*self.entries, *entries))
+
+    @property
+    def replies(self) -> tuple[Replied, ...]:
+        return self.of(Replied)
+
+    @property
+    def turns(self) -> int:
+        """Replies of the model so far, bad ones included."""
+        return len(self.replies)
+
+    @property
+    def calls(self) -> int:
+        """Calls that have been answered."""
+        return sum(len(entry.texts) for entry in self.of(Answered))
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all replies together."""
+        replies = self.replies
+        return Usage(
+            sum(reply.usage.tokens_in for reply in replies),
+            sum(reply.usage.tokens_out for reply in replies),
+            any(reply.usage.estimated for reply in replies),
+        )
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds from the first time stamp to the last, without the waits for people."""
+        stamps = [entry.at for entry in self.entries if isinstance(entry, Told | Replied | Answered) and entry.at > 0]
+        waited = sum(entry.seconds for entry in self.of(Waited))
+        return max(0.0, max(stamps) - min(stamps) - waited) if stamps else 0.0
+
+    @property
+    def last(self) -> Told | Replied | Answered | None:
+        """The newest entry that is part of the conversation."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, Told | Replied | Answered):
+                return entry
+        return None
+
+    def of(self, kind: type[E]) -> tuple[E, ...]:
+        """The entries of one kind, in order."""
+        return tuple(entry for entry in self.entries if isinstance(entry, kind))
