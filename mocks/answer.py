@@ -9,11 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 JSON_TYPE = "application/json"
 
+
+def _decodable(text: str) -> str:
+    base64.b64decode(text, validate=True)
+    return text
+
+
 HttpStatus = Annotated[int, Field(ge=200, le=599)]
+Base64Text = Annotated[str, AfterValidator(_decodable)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ class RawAnswer(BaseModel):
     status: HttpStatus = 200
     headers: dict[str, str] = {}
     body: Any = None
-    body_base64: str | None = None
+    body_base64: Base64Text | None = None
 
     def to_answer(self) -> Answer:
         """The bytes and headers to send; a JSON body gets its content type unless the headers name one."""

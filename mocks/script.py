@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from mocks.answer import HttpStatus
+from mocks.answer import Base64Text, HttpStatus
 
 
 class CallSpec(BaseModel):
@@ -45,7 +45,7 @@ class Reply(BaseModel):
     status: HttpStatus | None = None
     headers: dict[str, str] = {}
     body: Any = None
-    body_base64: str | None = None
+    body_base64: Base64Text | None = None
     delay_s: Annotated[float, Field(ge=0)] = 0.0
     hang: bool = False
     trickle_bytes_per_s: Annotated[int, Field(ge=1)] | None = None

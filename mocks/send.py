@@ -38,8 +38,8 @@ async def _trickle(request: web.Request, answer: Answer, bytes_per_s: int) -> we
         await response.prepare(request)
         for start in range(0, len(answer.body), size):
             chunk = answer.body[start : start + size]
-            await response.write(chunk)
             await asyncio.sleep(len(chunk) / bytes_per_s)
+            await response.write(chunk)
         await response.write_eof()
     except ConnectionResetError:
         pass  # the reader gave up, which is what a trickle is for

@@ -1,0 +1,1 @@
+"""Tests of the mocks: the fakes are product code and have to be right before anything is judged by them."""

@@ -1,0 +1,109 @@
+"""The receiver killed at every point where it holds something, and restarted over the same file. B44."""
+
+import asyncio
+from collections import Counter
+
+import httpx
+import pytest
+
+from tests.mocks.process import MockProcess
+from tests.mocks.requests import CHARGE, REPLAYED, all_at_once, behave, code, effects, post, requests
+
+
+def lost(mock: MockProcess, key: str, timeout_s: float = 0.2) -> None:
+    """A request whose caller gives up."""
+    with pytest.raises(httpx.TransportError):
+        post(mock, key, timeout_s=timeout_s)
+
+
+def test_killed_between_claim_and_commit_the_key_is_free_again(fresh_receiver: MockProcess, key: str) -> None:
+    """B44."""
+    behave(fresh_receiver, "charge", slow_ms=60_000, times=1)
+    lost(fresh_receiver, key)
+    assert code(post(fresh_receiver, key)) == "idempotency_in_flight"
+    fresh_receiver.restart()
+    assert effects(fresh_receiver, key) == []
+    answer = post(fresh_receiver, key)
+    assert answer.status_code == 201
+    assert REPLAYED not in answer.headers
+    assert len(effects(fresh_receiver, key)) == 1
+    first = requests(fresh_receiver, key)[0]
+    assert (first["applied"], first["status"]) == (False, None)
+
+
+def test_killed_between_commit_and_answer_the_answer_is_kept(fresh_receiver: MockProcess, key: str) -> None:
+    """B44, B45."""
+    gate = fresh_receiver.arm("charge", "applied")
+    lost(fresh_receiver, key)
+    assert fresh_receiver.held(gate) == 1
+    fresh_receiver.restart()
+    [applied] = effects(fresh_receiver, key)
+    answer = post(fresh_receiver, key)
+    assert (answer.status_code, answer.headers[REPLAYED], answer.json()["id"]) == (201, "true", applied["id"])
+    assert len(effects(fresh_receiver, key)) == 1
+    assert [(r["applied"], r["status"]) for r in requests(fresh_receiver, key)] == [(True, None), (False, 201)]
+
+
+def test_killed_during_the_answer_the_answer_is_kept(fresh_receiver: MockProcess, key: str) -> None:
+    """B44."""
+    behave(fresh_receiver, "charge", trickle_bytes_per_s=20, times=1)
+    with httpx.stream("POST", fresh_receiver.url + "/charges", json=CHARGE, headers={"Idempotency-Key": key}) as answer:
+        assert answer.status_code == 201
+        fresh_receiver.kill()
+        with pytest.raises(httpx.TransportError):
+            answer.read()
+    fresh_receiver.start()
+    assert post(fresh_receiver, key).headers[REPLAYED] == "true"
+    assert len(effects(fresh_receiver, key)) == 1
+
+
+def test_killed_before_anything_the_request_is_in_the_log(fresh_receiver: MockProcess, key: str) -> None:
+    gate = fresh_receiver.arm("charge", "arrived")
+    lost(fresh_receiver, key)
+    assert fresh_receiver.held(gate) == 1
+    fresh_receiver.restart()
+    assert [(r["applied"], r["status"]) for r in requests(fresh_receiver, key)] == [(False, None)]
+    assert post(fresh_receiver, key).status_code == 201
+
+
+def test_killed_twice_on_one_key_there_is_one_effect(fresh_receiver: MockProcess, key: str) -> None:
+    """B45."""
+    for _ in range(2):
+        behave(fresh_receiver, "charge", slow_ms=60_000, times=1)
+        lost(fresh_receiver, key)
+        fresh_receiver.restart()
+    fresh_receiver.arm("charge", "applied")
+    lost(fresh_receiver, key)
+    fresh_receiver.restart()
+    assert post(fresh_receiver, key).headers[REPLAYED] == "true"
+    assert len(effects(fresh_receiver, key)) == 1
+
+
+async def test_killed_under_load_no_answer_is_a_lie_and_no_effect_comes_twice(
+    fresh_receiver: MockProcess, key: str
+) -> None:
+    """B44: whoever was answered finds the same object again; whoever was not is applied once by a repetition."""
+    for round_number, delay_s in enumerate((0.02, 0.05, 0.08)):
+        keys = [f"{key}-{round_number}-{n}" for n in range(60)]
+        under_way = asyncio.create_task(all_at_once(fresh_receiver, keys))
+        await asyncio.sleep(delay_s)
+        await asyncio.to_thread(fresh_receiver.restart)
+        first = await under_way
+        again = await all_at_once(fresh_receiver, keys)
+        for before, after in zip(first, again, strict=True):
+            assert isinstance(after, httpx.Response)
+            assert after.status_code == 201
+            if isinstance(before, httpx.Response):
+                assert before.json() == after.json()
+                assert after.headers[REPLAYED] == "true"
+        counted = Counter(row["key"] for row in fresh_receiver.rows("/effects"))
+        assert [counted[k] for k in keys] == [1] * len(keys)
+
+
+def test_rows_and_numbers_go_on_after_a_restart(fresh_receiver: MockProcess, key: str) -> None:
+    first = post(fresh_receiver, key).json()
+    fresh_receiver.restart()
+    second = post(fresh_receiver, f"{key}-b").json()
+    assert first["id"] != second["id"]
+    assert [row["n"] for row in fresh_receiver.rows("/effects")] == [1, 2]
+    assert [row["n"] for row in fresh_receiver.rows(after=1)] == [2]
