@@ -34,8 +34,8 @@ from services.provider import Provider
 from services.reason import Reason
 from services.reply import clean
 from services.transcript import Cut, Usage
-from tools.plain import shorten
 from tools.reply import retry_after_s
+from tools.size import shorten
 
 DETAIL_BYTES = 600
 _BYTES_PER_TOKEN = 4
@@ -149,7 +149,7 @@ def _judge_error(arrived: Arrived, provider: Provider, status: int, body: JsonVa
         return _failed(arrived, provider, Action.TRIM, Reason.CONTEXT_TOO_LONG, said)
     if status < 500 and named & set(_FILTERED):
         words = message or "The provider's content filter stopped the request."
-        refusal = shorten(_masked(words, provider), DETAIL_BYTES)
+        refusal = shorten(masked(words, provider), DETAIL_BYTES)
         raw: dict[str, JsonValue] = {"role": "assistant", "content": None, "refusal": refusal}
         return ModelReply(raw, "content_filter", Usage(estimated=True), Cut.NO, arrived.at, filtered=True)
     if status == 402 or (status == 429 and named & set(_EMPTY_ACCOUNT)):
@@ -169,7 +169,7 @@ def _failed(arrived: Arrived, provider: Provider, action: Action, reason: Reason
     # A date in Retry-After is compared with the server's own clock; ours stands in where it does not tell the time.
     headers = {"date": formatdate(arrived.at, usegmt=True), **arrived.headers}
     wait_s = retry_after_s(headers) if action in (Action.WAIT, Action.RETRY) else None
-    detail = shorten(" ".join(_masked(words, provider).split()), DETAIL_BYTES)
+    detail = shorten(" ".join(masked(words, provider).split()), DETAIL_BYTES)
     return ModelFailed(action, reason, detail, wait_s, arrived.status, arrived.history_bytes, arrived.at)
 
 
@@ -203,7 +203,7 @@ def _status_of(error: Mapping[str, JsonValue]) -> int:
     }.get(_text(error.get("code")) or _text(error.get("type")), 500)  # fmt: skip
 
 
-def _masked(words: str, provider: Provider) -> str:
+def masked(words: str, provider: Provider) -> str:
     """The words without the key: servers like to quote it, whole or in part."""
     key = provider.key.get_secret_value()
     hidden = words.replace(key, "***") if len(key) >= 6 else words

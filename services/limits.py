@@ -5,26 +5,14 @@ Each limit has a default and a reason.
 Must not know: Restate, what is done when a limit is reached.
 """
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from services.messages import Used
 from services.provider import Provider
-from services.reason import Reason
+from services.reason import Limit, Reason
 from services.transcript import Extended, Transcript
-
-
-class Limit(StrEnum):
-    """The limits that a person can extend while the run waits."""
-
-    TURNS = "turns"
-    CALLS = "calls"
-    TOKENS = "tokens"
-    COST = "cost_cents"
-    WALL = "wall_s"
-
 
 REASONS: dict[Limit, Reason] = {
     Limit.TURNS: Reason.MAX_TURNS,
@@ -100,7 +88,7 @@ def allowed(transcript: Transcript, limits: Limits) -> dict[Limit, float]:
         most[Limit.COST] = limits.cost_cents
     for entry in transcript.of(Extended):
         if entry.limit in most:
-            most[Limit(entry.limit)] += max(0.0, entry.by)
+            most[entry.limit] += max(0.0, entry.by)
     return most
 
 

@@ -12,11 +12,12 @@ Must not know: Restate, the transcript, what is done about a failure.
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from services.answer import Action, ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
-from services.exchange import Arrived, judge
+from services.exchange import Arrived, judge, masked
 from services.patience import Fail, Retry, plan
 from services.provider import Provider
 from services.reason import Reason
@@ -48,7 +49,8 @@ class Model:
         async with self._opening:
             client = self._client
             if client is None:
-                client, self._errors = await asyncio.to_thread(_load, self._provider)
+                loaded = await asyncio.to_thread(_load, self._provider)
+                client, self._errors = loaded.client, loaded.errors
                 self._client = client
             return client
 
@@ -70,7 +72,7 @@ class Model:
         except _TooLargeError as error:
             return ModelFailed(Action.FAIL, Reason.BAD_REQUEST, str(error), at=self._clock())
         except self._errors as error:
-            return self._unavailable(f"no answer: {_cause(error)}", history)
+            return self._unavailable(f"no answer: {masked(_cause(error), self._provider)}", history)
         return judge(Arrived(status, headers, answer, self._clock(), len(body), len(history)), self._provider)
 
     async def _exchange(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
@@ -136,8 +138,16 @@ class _StatusError(Exception):
         self.status, self.headers, self.body = status, headers, body
 
 
-def _load(provider: Provider) -> tuple["AsyncOpenAI", tuple[type[Exception], ...]]:
-    """The client, and the exceptions that mean that no whole answer came. Runs in a thread."""
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The client, and the exceptions that mean that no whole answer came."""
+
+    client: "AsyncOpenAI"
+    errors: tuple[type[Exception], ...]
+
+
+def _load(provider: Provider) -> _Loaded:
+    """Runs in a thread."""
     import aiohttp
     import httpx2
     import openai
@@ -154,7 +164,8 @@ def _load(provider: Provider) -> tuple["AsyncOpenAI", tuple[type[Exception], ...
         max_retries=0,
         http_client=openai.DefaultAioHttpClient(timeout=timeout, event_hooks={"response": [stop]}),
     )
-    return client, (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, aiohttp.ClientError, OSError)
+    errors = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, aiohttp.ClientError, OSError)
+    return _Loaded(client, errors)
 
 
 async def _stop(response: "httpx2.Response", limit_bytes: int) -> NoReturn:

@@ -15,13 +15,15 @@ class Provider(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    base_url: str = Field("http://127.0.0.1:7002/v1", pattern=r"^https?://[^\s/]", description="Address up to /v1.")
+    base_url: str = Field(
+        "http://127.0.0.1:7002/v1", pattern=r"^https?://[^\s/@]+(/[^\s@]*)?$", description="Address up to /v1."
+    )
     key: SecretStr = Field(SecretStr("none"), description="The API key.")
     name: str = Field("mock", min_length=1, description="The model's name, as the provider spells it.")
 
     echo_empty: Literal["null", "empty", "omit"] = Field(
         "null",
-        description="How the content of a reply that has only calls is sent back: as null, as an empty text, or not at all."
+        description="How content is sent back that was empty beside tool calls: as null, as empty text, or not at all."
         " Providers refuse one or the other.",
     )
     keep_unknown: bool = Field(

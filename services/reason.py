@@ -1,4 +1,4 @@
-"""Why a run gives up: the closed list of names that its end, its status and its log use.
+"""Why a run gives up: the closed lists of names that its end, its status and its log use.
 
 Rule: a name says what to do about it; the sentence beside it says more. Names are kept for ever, tests and alarms use
 them.
@@ -6,6 +6,16 @@ Must not know: anything else of the service.
 """
 
 from enum import StrEnum
+
+
+class Limit(StrEnum):
+    """The limits of a run that a person can extend."""
+
+    TURNS = "turns"
+    CALLS = "calls"
+    TOKENS = "tokens"
+    COST = "cost_cents"
+    WALL = "wall_s"
 
 
 class Reason(StrEnum):

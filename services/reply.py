@@ -30,6 +30,7 @@ from tools.plain import plain, text
 PREVIEW_CHARS: Final = 500
 # Python refuses to convert longer integers; anything near this is no number that a tool means.
 _INTEGER_DIGITS = 300
+_ID = re.compile(r"[\x21-\x7e]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,11 @@ def read(raw: Mapping[str, JsonValue]) -> Reading:
     if isinstance(said, str) and said.strip():
         refusal = said
     return Reading(content, refusal, tuple(_call(entry) for entry in _entries(raw)))
+
+
+def usable_id(identifier: str) -> bool:
+    """An id that every provider takes back: printable, without white space, not too long."""
+    return _ID.fullmatch(identifier) is not None
 
 
 def preview(value: str) -> str:

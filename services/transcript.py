@@ -11,6 +11,8 @@ from typing import Literal, TypeVar
 
 from pydantic import JsonValue
 
+from services.reason import Limit
+
 
 class Cut(StrEnum):
     """Whether a reply was cut off, as far as the provider told."""
@@ -70,7 +72,7 @@ class Answered:
 class Extended:
     """A person allowed more: `by` is added to the limit of this name."""
 
-    limit: str
+    limit: Limit
     by: float
     kind: Literal["extended"] = "extended"
 

@@ -1,0 +1,40 @@
+"""Starts the worker: `python -m services`. `--help` lists every setting."""
+
+import sys
+
+from services.settings import BadSettings, load, table
+
+USAGE = "usage: python -m services        serves the agent; everything is set by the environment\n"
+
+
+def settings_text() -> str:
+    rows = table()
+    width = max(len(name) for name, _, _ in rows)
+    return USAGE + "\n" + "\n".join(f"  {name:<{width}}  {sentence} [{default}]" for name, default, sentence in rows)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments in (["--help"], ["-h"]):
+        print(settings_text())
+        return 0
+    if arguments:
+        print(f"python -m services takes no arguments, {arguments[0]!r} was given; --help lists the settings.", file=sys.stderr)
+        return 2
+    from services import log, serve
+    from services.app import application, outside
+    from services.busy import Busy
+    from tools.tool import BadDeclaration
+
+    log.configure()
+    try:
+        settings = load()
+        busy = Busy()
+        shared = outside(settings, busy)
+        return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.model.open)
+    except (BadSettings, BadDeclaration, serve.PortTaken) as error:
+        print(f"pawl: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,142 @@
+"""The object `Agent`, keyed by run id: what callers can ask of a run.
+
+Rule: `run` is exclusive; what may be asked while it works or waits is shared and answers at once. A request that does not fit
+is answered with 400 and a sentence that names the field. An expected end of a run is never an error.
+Must not know: how a run goes on (that is `run`), how a decision is recorded (that is `decision`).
+"""
+
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import restate
+from restate import ObjectContext, ObjectSharedContext, TerminalError, VirtualObject
+
+from services import public, state
+from services.codec import AnswerCodec, BodyCodec, Refused, codec
+from services.decision import Decided, Stop, forget, stop, take
+from services.messages import (
+    CancelRequest,
+    DecideRequest,
+    Kept,
+    RunEnd,
+    RunRequest,
+    Tombstone,
+)
+from services.outside import Outside
+from services.run import Run, ended_before
+
+Body = TypeVar("Body")
+
+GLANCE_S = 0.2
+"""How long `submit` looks whether an invocation that is said to run is still there."""
+
+
+class Bury(Kept):
+    """Sent by a run to itself, to arrive after its retention: the pass whose record may then go."""
+
+    pass_number: int
+
+
+def agent_object(outside: Outside) -> VirtualObject:
+    """The object, bound to what its runs work with."""
+    agent = VirtualObject("Agent")
+    answers: Any = AnswerCodec()
+
+    @agent.handler(name="run", input_serde=BodyCodec(RunRequest), output_serde=answers)
+    async def run(ctx: ObjectContext, body: RunRequest) -> public.Shown:
+        request = checked(ctx, body)
+        shown, pass_number = await Run(ctx, request, outside).answer()
+        if pass_number is not None:
+            delay = timedelta(seconds=outside.retention_s)
+            ctx.object_send(bury, ctx.key(), Bury(pass_number=pass_number), send_delay=delay)
+        return shown
+
+    @agent.handler(name="submit", kind="shared", input_serde=BodyCodec(RunRequest), output_serde=answers)
+    async def submit(ctx: ObjectSharedContext, body: RunRequest) -> public.Shown:
+        """Accepted, running (with its invocation, to attach to) or ended (with the end); 422 for another request."""
+        request = checked(ctx, body)
+        run_id, digest = ctx.key(), request.digest()
+        over = ended_before(await state.end(ctx), request, digest, run_id)
+        if over is not None:
+            return {"status": "ended", **public.end(run_id, over, await state.intents(ctx), replayed=True)}
+        begun = await state.begun(ctx)
+        if begun is not None and begun.digest != digest:
+            raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
+        if begun is not None and await still_there(ctx, begun.invocation):
+            return {"status": "running", "run_id": run_id, "invocation_id": begun.invocation}
+        sent = ctx.object_send(run, run_id, request)
+        return {"status": "accepted", "run_id": run_id, "invocation_id": await sent.invocation_id()}
+
+    @agent.handler(name="status", kind="shared", output_serde=answers)
+    async def status(ctx: ObjectSharedContext) -> public.Shown:
+        begun, last = await state.begun(ctx), await state.end(ctx)
+        if isinstance(last, Tombstone):
+            raise TerminalError(public.gone(ctx.key(), last), 410)
+        if begun is None:
+            raise TerminalError(f"no run has started under the id {ctx.key()!r} (one that was submitted may be queued).", 404)
+        return public.status(ctx.key(), begun, await state.run_row(ctx), last, await state.intents(ctx))
+
+    @agent.handler(name="decide", kind="shared", input_serde=BodyCodec(DecideRequest), output_serde=answers)
+    async def decide(ctx: ObjectSharedContext, body: DecideRequest) -> public.Shown:
+        """A decision on one intent: 200 once, then 409 with who decided what."""
+        request = checked(ctx, body)
+        row = await state.run_row(ctx)
+        asked = {question.key for question in row.questions} if row is not None else set()
+        if request.key not in asked and await state.intent(ctx, request.key) is None:
+            raise TerminalError(f"run {ctx.key()} has no intent with the key {request.key}; `status` lists them.", 404)
+        if isinstance(await state.end(ctx), RunEnd) and request.key not in asked:
+            raise TerminalError(f"run {ctx.key()} has ended; nobody waits for a decision on {request.key}.", 409)
+        decided = Decided(request=request, who=actor(ctx, outside))
+        ruling = await ctx.object_call(take, ctx.key(), decided)
+        return {"recorded": True, **ruling.model_dump(mode="json")}
+
+    @agent.handler(name="cancel", kind="shared", input_serde=BodyCodec(CancelRequest), output_serde=answers)
+    async def cancel(ctx: ObjectSharedContext, body: CancelRequest) -> public.Shown:
+        request = checked(ctx, body)
+        begun, last, row = await state.begun(ctx), await state.end(ctx), await state.run_row(ctx)
+        if begun is None:
+            raise TerminalError(f"no run has started under the id {ctx.key()!r}.", 404)
+        if isinstance(last, Tombstone) or (last is not None and (row is None or last.pass_number >= row.pass_number)):
+            return {"cancelling": False, "run_id": ctx.key(), "state": last.state.value}
+        await ctx.object_call(stop, ctx.key(), Stop(who=actor(ctx, outside), undo=request.undo))
+        ctx.cancel_invocation(begun.invocation)
+        return {"cancelling": True, "run_id": ctx.key(), "invocation_id": begun.invocation}
+
+    @agent.handler(name="bury", input_serde=codec(Bury), ingress_private=True)
+    async def bury(ctx: ObjectContext, due: Bury) -> None:
+        """After the retention: only the tombstone stays, unless a further pass has run since."""
+        last = await state.end(ctx)
+        if isinstance(last, RunEnd) and last.pass_number == due.pass_number:
+            state.bury(ctx, Tombstone(digest=last.digest, state=last.state, ended_at=last.at))
+            ctx.object_send(forget, ctx.key(), None)
+
+    return agent
+
+
+def checked(ctx: ObjectContext | ObjectSharedContext, body: Body | Refused) -> Body:
+    """The body where it fits and the run id is one; raises 400 with the sentence otherwise."""
+    if isinstance(body, Refused):
+        raise TerminalError(f"the request does not fit: {body.sentence}", 400)
+    if not ctx.key().strip() or "/" in ctx.key() or len(ctx.key()) > RUN_ID_CHARS_MAX:
+        raise TerminalError(f"a run id has 1 to {RUN_ID_CHARS_MAX} characters and no slash.", 400)
+    return body
+
+
+RUN_ID_CHARS_MAX = 200
+
+
+def actor(ctx: ObjectSharedContext, outside: Outside) -> str:
+    """Who acts, from the header that the gateway sets; raises 401 where one is required and absent."""
+    headers = {name.lower(): value for name, value in ctx.request().headers.items()}
+    who = headers.get(outside.people.actor_header.lower(), "").strip()
+    if not who and outside.people.actor_required:
+        raise TerminalError(f"the header {outside.people.actor_header} must say who acts.", 401)
+    return who or "somebody"
+
+
+async def still_there(ctx: ObjectSharedContext, invocation: str) -> bool:
+    """Whether an invocation goes on. One that was killed or purged is not there, and the run may be started again."""
+    ended = ctx.attach_invocation(invocation)
+    timer = ctx.sleep(timedelta(seconds=GLANCE_S))
+    completed, _ = await restate.wait_completed(ended, timer)
+    return ended not in completed

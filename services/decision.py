@@ -1,0 +1,99 @@
+"""The object `Decision`, keyed by run id: what people were asked about a run's intents, and what they answered.
+
+Rule: each handler is exclusive and short; it records first and wakes the run afterwards. So of two decisions at once one gets
+409, and a decision survives a kill of the run and may come before the run asks.
+Must not know: how a run goes on with an answer.
+"""
+
+from restate import ObjectContext, TerminalError, VirtualObject
+
+from services.codec import Codec, codec
+from services.messages import DecideRequest, Kept, Question, Ruling
+from services.rulings import Conflict, Slots, ask, decide
+
+decision = VirtualObject("Decision", ingress_private=True)
+
+STOP = "stop"
+
+
+class Put(Kept):
+    """A run asks. `expires_s`: an approval that is undecided so long after it was first asked is denied; None never."""
+
+    question: Question
+    awakeable: str
+    expires_s: float | None = None
+
+
+class Heard(Kept):
+    """What a run hears: the ruling where there is one, since when it asks and what time it is (unix seconds)."""
+
+    ruling: Ruling | None
+    asked_at: float
+    at: float
+
+
+class Decided(Kept):
+    request: DecideRequest
+    who: str
+
+
+class Stop(Kept):
+    """Who cancelled a run, and whether its Done effects are to be undone."""
+
+    who: str
+    undo: bool = False
+
+
+class Nothing(Kept):
+    pass
+
+
+def slots_of(key: str) -> str:
+    return f"slots/{key}"
+
+
+SLOTS: Codec[Slots] = codec(Slots)
+
+
+@decision.handler(name="ask", input_serde=codec(Put), output_serde=codec(Heard))
+async def put(ctx: ObjectContext, arrived: Put) -> Heard:
+    at = await ctx.time()
+    name = slots_of(arrived.question.key)
+    slots = await ctx.get(name, serde=SLOTS) or Slots()
+    slots, slot = ask(slots, arrived.question, arrived.awakeable, arrived.expires_s, at)
+    ctx.set(name, slots, serde=SLOTS)
+    return Heard(ruling=slot.ruling, asked_at=slot.asked_at or at, at=at)
+
+
+@decision.handler(name="decide", input_serde=codec(Decided), output_serde=codec(Ruling))
+async def take(ctx: ObjectContext, arrived: Decided) -> Ruling:
+    at = await ctx.time()
+    name = slots_of(arrived.request.key)
+    slots = await ctx.get(name, serde=SLOTS) or Slots()
+    taken = decide(slots, arrived.request, arrived.who, at)
+    if isinstance(taken, Conflict):
+        raise TerminalError(taken.sentence, taken.status)
+    ctx.set(name, taken.slots, serde=SLOTS)
+    if taken.wake is not None:
+        ctx.resolve_awakeable(taken.wake, taken.ruling, serde=codec(Ruling))
+    return taken.ruling
+
+
+@decision.handler(name="stop", input_serde=codec(Stop), output_serde=codec(Nothing))
+async def stop(ctx: ObjectContext, arrived: Stop) -> Nothing:
+    ctx.set(STOP, arrived, serde=codec(Stop))
+    return Nothing()
+
+
+@decision.handler(name="stopped", output_serde=codec(Stop))
+async def stopped(ctx: ObjectContext) -> Stop:
+    """Who cancelled the run; the operator where nobody said so here (it came through the admin API)."""
+    said: Stop | None = await ctx.get(STOP, serde=codec(Stop))
+    ctx.clear(STOP)
+    return said or Stop(who="the operator")
+
+
+@decision.handler(name="forget", output_serde=codec(Nothing))
+async def forget(ctx: ObjectContext) -> Nothing:
+    ctx.clear_all()
+    return Nothing()

@@ -1,0 +1,84 @@
+"""The steps of a run: the only caller of `ctx.run_typed`.
+
+Rule: one step, one effect, one plain value. A step never raises for an expected failure.
+
+A journal can be handed to another invocation: an operator restarts a run from a prefix of it. Replayed state reads are then
+old, so a step that would run for the first time in an invocation that is not the journal's *home* does nothing and records
+`Stale`; the handler reads the state afresh, makes the new invocation the home, and goes on. That is why no effect that the
+ledger knows can leave a second time from any cut of a journal. The home is carried in recorded results only.
+Must not know: models, tools, the ledger.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from restate import ObjectContext, RestateDurableFuture, RunOptions
+
+from services.busy import Busy
+from services.codec import codec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The step was reached first in `invocation`, which is not the one that the journal began in. It did nothing."""
+
+    invocation: str
+    kind: Literal["stale"] = "stale"
+
+
+class Restarted(Exception):
+    """The run goes on in another invocation: read the state afresh before anything leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[T]):
+    """A step that has been created; its result is taken with `Journal.result`."""
+
+    name: str
+    future: RestateDurableFuture[Any]
+
+
+class Journal:
+    """The journal of one attempt. `home` is the invocation that owns it, None until the first step has told."""
+
+    def __init__(self, ctx: ObjectContext, busy: Busy) -> None:
+        self._ctx = ctx
+        self._busy = busy
+        self.invocation = ctx.request().id
+        self.home: str | None = None
+        self._ran_here: set[str] = set()
+
+    def step(self, name: str, kinds: tuple[type[Any], ...], action: Callable[[], Awaitable[T]]) -> Step[T]:
+        """Create a step whose result is one of `kinds`, which are dataclasses told apart by `kind`.
+
+        Steps that are created before one of them is awaited run at the same time; the journal keeps the order of creation.
+        """
+        home, invocation = self.home, self.invocation
+
+        async def attempt() -> T | Stale:
+            if home is not None and home != invocation:
+                return Stale(invocation)
+            self._ran_here.add(name)
+            with self._busy:
+                return await action()
+
+        options: RunOptions[Any] = RunOptions(serde=codec(*kinds, Stale))
+        return Step(name, self._ctx.run_typed(name, attempt, options))
+
+    async def result(self, step: Step[T]) -> T:
+        """The step's value; raises `Restarted` where the step found itself in another invocation."""
+        value = await step.future
+        if isinstance(value, Stale):
+            self.home = value.invocation
+            raise Restarted(value.invocation)
+        return value  # type: ignore[no-any-return]
+
+    async def run(self, name: str, kinds: tuple[type[Any], ...], action: Callable[[], Awaitable[T]]) -> T:
+        return await self.result(self.step(name, kinds, action))
+
+    def ran_here(self, name: str) -> bool:
+        """True where this very attempt executed the step, so that no earlier attempt can have gone past it."""
+        return name in self._ran_here

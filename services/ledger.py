@@ -1,0 +1,259 @@
+"""The ledger's rules: which intent a call is, which key it has, and whether it may leave. Pure.
+
+Rule: an intent is (tool, identity arguments, occurrence). Occurrence is the number of this ask among the asks of one identity
+in this pass, rejected ones left out. What is Done in the ledger is answered from it; what may have happened is never asked
+for under another key.
+Must not know: Restate, HTTP, how a row is stored.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from uuid import UUID, uuid5
+
+from pydantic import JsonValue
+
+from services.loop import Call
+from services.messages import MAY_HAVE_HAPPENED, Grant, Intent, IntentState, canonical
+from tools.effect import POLICIES
+from tools.tool import Repeat, Tool
+
+ALWAYS = -1
+"""An approval limit that every amount is above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Answered without leaving the service."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Changes nothing: no key, no row."""
+
+    tool: Tool
+    arguments: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """May be sealed and sent."""
+
+    tool: Tool
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class AskFirst:
+    """A person must approve the bytes. `because` is a sentence, with the earlier effect where there is one."""
+
+    tool: Tool
+    intent: Intent
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """It may have happened already: find out before anything else. `because` is a sentence."""
+
+    tool: Tool
+    intent: Intent
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """Answered with whatever another call of this turn gets."""
+
+    key: str
+
+
+Plan = Say | Read | Go | AskFirst | Resolve | Same
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The rows of one run, the root of its keys, and how often each identity was asked for in this pass."""
+
+    root: UUID
+    pass_number: int
+    rows: Mapping[str, Intent] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
+
+    def put(self, intent: Intent) -> "Ledger":
+        return replace(self, rows={**self.rows, intent.key: intent})
+
+    def key(self, tool: str, identity: Mapping[str, JsonValue], occurrence: int) -> str:
+        """The key of an intent: uuid5 of the root over the canonical JSON of what makes the action the same."""
+        return str(uuid5(self.root, canonical([tool, dict(identity), occurrence])))
+
+    def of(self, tool: str, identity: Mapping[str, JsonValue]) -> list[Intent]:
+        """The rows of one identity, by occurrence."""
+        rows = [row for row in self.rows.values() if row.tool == tool and row.identity == identity and not row.undoes]
+        return sorted(rows, key=lambda row: row.occurrence)
+
+    def moved_cents(self) -> int:
+        """What effects have moved or may have moved, over all passes; undone ones still count."""
+        counted = MAY_HAVE_HAPPENED | {IntentState.DONE, IntentState.WAITING, IntentState.PROPOSED}
+        return sum(row.amount_cents or 0 for row in self.rows.values() if row.state in counted and not row.undoes)
+
+
+def plan(
+    ledger: Ledger, call: Call, tools: Mapping[str, Tool], grant: Grant, limits: Mapping[str, int]
+) -> tuple[Ledger, Plan]:
+    """What is to be done about one call, and the ledger in which its amount is reserved and its ask is counted.
+
+    Calls of a turn are planned in model order. `limits` maps a tool's name to the amount above which a person must approve
+    (`ALWAYS` for every call); the grant may name stricter ones.
+    """
+    if call.problem is not None or call.arguments is None:
+        return ledger, Say(call.problem or f"{call.name}: no arguments were given.")
+    tool = tools[call.name]
+    if grant.tools is not None and tool.name not in grant.tools:
+        return ledger, Say(f"{tool.name} was not run: this run may use only {', '.join(grant.tools) or 'no tools'}.")
+    if not POLICIES[tool.effect].changes:
+        return ledger, Read(tool, call.arguments)
+
+    identity = tool.identify(call.arguments)
+    name = canonical([tool.name, identity])
+    nth = ledger.asked.get(name, 0) + 1
+    ledger = replace(ledger, asked={**ledger.asked, name: nth})
+    rows = ledger.of(tool.name, identity)
+    standing = [row for row in rows if row.state is not IntentState.REJECTED]
+    if nth <= len(standing):
+        return ledger, of_row(tool, standing[nth - 1], grant, limits)
+
+    before = standing[-1] if standing else None
+    if before is not None and before.state in (IntentState.UNKNOWN, IntentState.GIVEN_UP):
+        return ledger, Say(unknown_text(before))
+    if before is not None and before.state in (IntentState.DENIED, IntentState.NOT_SENT):
+        return ledger, of_row(tool, before, grant, limits)
+    if before is not None and tool.repeat is Repeat.REUSE:
+        return ledger, Say(before.result) if before.result is not None else Same(before.key)
+
+    intent = propose(ledger, call, tool, identity, occurrence=len(rows) + 1)
+    refusal = beyond_grant(ledger, intent, tool, grant)
+    if refusal is not None:
+        return ledger, Say(refusal)
+    ledger = ledger.put(intent)
+    if before is not None and tool.repeat is Repeat.ASK:
+        return ledger, AskFirst(tool, intent, f"the same was asked for before in this run: {describe(before)}")
+    because = approval_needed(tool, intent, grant, limits)
+    return ledger, AskFirst(tool, intent, because) if because else Go(tool, intent)
+
+
+def of_row(tool: Tool, row: Intent, grant: Grant, limits: Mapping[str, int]) -> Plan:
+    """What an ask gets whose intent stands in the ledger already."""
+    because = approval_needed(tool, row, grant, limits)
+    match row.state:
+        case IntentState.DONE | IntentState.REJECTED:
+            return Say(row.result or "done")
+        case IntentState.DENIED:
+            return Say(denied_text(row))
+        case IntentState.GIVEN_UP:
+            return Say(unknown_text(row))
+        case IntentState.PROPOSED | IntentState.WAITING:
+            return Go(tool, row) if row.approved() else AskFirst(tool, row, because or "it waited for an approval before")
+        case IntentState.NOT_SENT:
+            return AskFirst(tool, row, because) if because and not row.approved() else Go(tool, row)
+        case IntentState.ARMED | IntentState.SENT | IntentState.UNKNOWN:
+            return Resolve(tool, row, row.reason or "an earlier pass was cut off after this was armed")
+
+
+def propose(ledger: Ledger, call: Call, tool: Tool, identity: dict[str, JsonValue], occurrence: int) -> Intent:
+    arguments = call.arguments or {}
+    amount = arguments.get(tool.amount) if tool.amount else None
+    currency = arguments.get(tool.currency) if tool.currency else None
+    return Intent(
+        key=ledger.key(tool.name, identity, occurrence),
+        tool=tool.name,
+        effect=tool.effect.value,
+        identity=identity,
+        occurrence=occurrence,
+        arguments=arguments,
+        pass_number=ledger.pass_number,
+        turn=call.turn,
+        index=call.index,
+        state=IntentState.PROPOSED,
+        digest="",
+        size_bytes=0,
+        amount_cents=amount if isinstance(amount, int) else None,
+        currency=currency if isinstance(currency, str) else None,
+    )
+
+
+def beyond_grant(ledger: Ledger, intent: Intent, tool: Tool, grant: Grant) -> str | None:
+    """The sentence that refuses an intent, or None where the grant covers it."""
+    amount = intent.amount_cents
+    if amount is None:
+        return None
+    if grant.currency is not None and intent.currency is not None and intent.currency != grant.currency:
+        return f"{tool.name} was not run: this run may move {grant.currency} only, not {intent.currency}."
+    if grant.each_cents is not None and amount > grant.each_cents:
+        return f"{tool.name} was not run: {amount} cents is above the {grant.each_cents} that one effect may move."
+    if grant.total_cents is not None and ledger.moved_cents() + amount > grant.total_cents:
+        left = max(0, grant.total_cents - ledger.moved_cents())
+        return f"{tool.name} was not run: {amount} cents is above the {left} that this run may still move."
+    return None
+
+
+def approval_needed(tool: Tool, intent: Intent, grant: Grant, limits: Mapping[str, int]) -> str | None:
+    """Why a person must approve, or None. The strictest of the tool's declaration, the settings and the grant counts."""
+    bounds = [(intent.amount_cents, above[tool.name]) for above in (limits, grant.approve_above_cents) if tool.name in above]
+    if tool.approval is not None:
+        value = intent.arguments.get(tool.approval.argument) if tool.approval.argument else None
+        above = tool.approval.above if tool.approval.above is not None and not tool.approval.always else ALWAYS
+        bounds.append((value if isinstance(value, int) else None, above))
+    for value, above in bounds:
+        if above <= ALWAYS or value is None:
+            return f"{tool.name} needs an approval each time"
+        if value > above:
+            return f"{value} is above the {above} that {tool.name} may move unasked"
+    return None
+
+
+def changed_declarations(rows: Iterable[Intent], tools: Mapping[str, Tool]) -> list[str]:
+    """Sentences about rows whose tool is gone or names its identity otherwise now: going on could make a new key."""
+    sentences = []
+    for row in rows:
+        tool = tools.get(row.tool)
+        if row.undoes or row.state in (IntentState.REJECTED, IntentState.DENIED):
+            continue
+        if tool is None:
+            sentences.append(f"the ledger holds {row.tool} (key {row.key}), and no tool has that name now")
+        elif set(tool.identity) != set(row.identity):
+            was, now = ", ".join(sorted(row.identity)), ", ".join(sorted(tool.identity))
+            sentences.append(f"{row.tool} (key {row.key}) was identified by {was}, and is by {now} now")
+    return sentences
+
+
+def describe(row: Intent) -> str:
+    """One line about a row, for a person."""
+    arguments = ", ".join(f"{name}={canonical(value)}" for name, value in row.identity.items())
+    by = f", {row.rulings[-1].sentence()}" if row.rulings else ""
+    receiver = f", receiver's id {row.receiver_id}" if row.receiver_id else ""
+    return f"{row.tool}({arguments}) is {row.state.value}{receiver}{by} (key {row.key})"
+
+
+def unknown_text(row: Intent) -> str:
+    return f"{row.tool}: the outcome is unknown. It may have happened. Do not repeat it."
+
+
+def denied_text(row: Intent) -> str:
+    who = row.rulings[-1].who if row.rulings else "a person"
+    note = f" Note: {row.rulings[-1].note}" if row.rulings and row.rulings[-1].note else ""
+    return f"{row.tool} was denied by {who} and not run. Do not ask for it again.{note}"
+
+
+def summary(rows: Iterable[Intent]) -> str | None:
+    """What the model is told at the start of a further pass, or None where nothing has left."""
+    lines = [f"- {describe(row)}" for row in rows if row.state in MAY_HAVE_HAPPENED | {IntentState.DONE}]
+    if not lines:
+        return None
+    return "This task was worked on before. What has been done already, and must not be done again:\n" + "\n".join(lines)
+
+
+def in_order(rows: Iterable[Intent]) -> list[Intent]:
+    """The rows in the order in which the model asked for them."""
+    return sorted(rows, key=lambda row: (row.pass_number, row.turn, row.index, row.occurrence))

@@ -1,0 +1,46 @@
+"""What a run works with, made once by the composition and shared by all runs of a worker.
+
+Rule: nothing here belongs to one run.
+Must not know: Restate's contexts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from services.busy import Busy
+from services.limits import Limits
+from services.messages import Grant
+from services.model import Model
+from services.progress import Caps
+from services.provider import Provider
+from tools.tool import Tool
+from tools.wire import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """When people are asked, and how long they have."""
+
+    approve_above_cents: Mapping[str, int]
+    """Per tool, the amount above which a person must approve; -1 for every call."""
+    approval_expires_s: float | None
+    """An approval that nobody decides in this time is denied."""
+    actor_header: str
+    """The header in which the gateway says who acts."""
+    actor_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    tools: Mapping[str, Tool]
+    wire: Wire
+    model: Model
+    provider: Provider
+    limits: Limits
+    grant: Grant
+    caps: Caps
+    people: People
+    retention_s: float
+    """How long an ended run is kept before only its tombstone stays."""
+    instructions: str
+    busy: Busy

@@ -1,0 +1,41 @@
+"""Asking people from a run that stands still meanwhile.
+
+Rule: the question is recorded by the run's `Decision` object; its answer wakes the run at once. The run also asks again by
+itself now and then, because a run that was restarted is woken under another name than the one it had told.
+Must not know: what the question is about.
+"""
+
+from datetime import timedelta
+
+import restate
+from restate import ObjectContext
+
+from services.codec import codec
+from services.decision import Heard, Put, put
+from services.messages import Question, Ruling
+
+REMIND_FIRST_S = 30.0
+REMIND_MAX_S = 3600.0
+
+
+def pause_s(reminder_s: float, question: Question, heard: Heard, expires_s: float | None) -> float:
+    """How long to sleep before the question is put again: the reminder, or less where an approval expires before."""
+    if question.kind != "approval" or expires_s is None:
+        return reminder_s
+    return max(0.0, min(reminder_s, heard.asked_at + expires_s - heard.at))
+
+
+async def ask(ctx: ObjectContext, question: Question, expires_s: float | None) -> tuple[Ruling, float]:
+    """The ruling, and for how many seconds the run stood still."""
+    name, answer = ctx.awakeable(serde=codec(Ruling))
+    reminder_s = REMIND_FIRST_S
+    while True:
+        heard = await ctx.object_call(put, ctx.key(), Put(question=question, awakeable=name, expires_s=expires_s))
+        if heard.ruling is not None:
+            return heard.ruling, max(0.0, heard.ruling.at - heard.asked_at)
+        timer = ctx.sleep(timedelta(seconds=pause_s(reminder_s, question, heard, expires_s)))
+        completed, _ = await restate.wait_completed(answer, timer)
+        if answer in completed:
+            ruling: Ruling = await answer
+            return ruling, max(0.0, ruling.at - heard.asked_at)
+        reminder_s = min(REMIND_MAX_S, 2 * reminder_s)

@@ -1,0 +1,438 @@
+"""How far one call has come, and what is next for it: from what happened to the next move. Pure.
+
+Rule: the effect class decides through its policy, in `doubtful` and `not_found`; nothing else looks at it. Attempts are
+counted from answers that are in the journal: N attempts are N answers.
+
+    Go ──► seal ──► send ──► Done, Rejected ──► settled
+                     │ ▲
+       not sent,     │ │ wait, and again while attempts are left
+       in flight,    ▼ │
+       doubt ──────► … ┴──► look up ──► Done, Rejected ──► settled
+                              │ ▲ wait while it is too early to believe "not found"
+                              ▼ │
+                     ask a person ──► it happened, did not happen (seal, send again), give up
+Must not know: Restate, HTTP, where a row is kept.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never
+
+from pydantic import JsonValue
+
+from services.ledger import AskFirst, Go, Plan, Read, Resolve, Say, Same, denied_text, unknown_text
+from services.loop import Call
+from services.messages import FINAL, Choice, Intent, IntentState, Question, Ruling, canonical
+from tools.effect import POLICIES, Policy
+from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotFound, NotSent, Pending, Rejected, Unknown
+from tools.tool import Tool
+
+BACKOFF_FIRST_S = 0.2
+BACKOFF_MAX_S = 5.0
+"""Between tries of one call: quick enough for a blip, slow enough not to press a receiver that is in trouble."""
+IN_FLIGHT_MAX_S = 60.0
+"""How long a receiver may go on saying that it still works on the key, or that it has not finished, before a person is asked."""
+SEND_WITHIN = 0.8
+"""The part of a send deadline in which another send under the same seal still makes sense; the rest is for its way out."""
+LOOK_UPS_MAX = 5
+"""A look-up that gets no answer is tried so often; then a person decides without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What the settings add to a tool's declaration."""
+
+    unknown: Literal["park", "tell"] = "park"
+    key_lifetime_s: float | None = None
+
+    def lifetime_s(self, tool: Tool) -> float | None:
+        stated = [value for value in (self.key_lifetime_s, tool.key_lifetime_s) if value is not None]
+        return min(stated) if stated else None
+
+    def safe_age_s(self, tool: Tool) -> float | None:
+        """How old a key may be and still be sent: its lifetime less the time that a request may be under way."""
+        lifetime = self.lifetime_s(tool)
+        return None if lifetime is None else lifetime - min(tool.send_deadline_s, lifetime / 2)
+
+
+# What happened
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The bytes of one intent as the seal fixed them, or the sentence why the tool could not make them."""
+
+    request: dict[str, JsonValue] | None
+    digest: str = ""
+    size_bytes: int = 0
+    failed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SealedAt:
+    prepared: Prepared
+    at: float
+    seal: str
+    """Name of the seal's step: an effect that may leave only once leaves only in the attempt that ran it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    answer: Answer
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    found: Found
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Nudged:
+    """Nobody has answered the question yet; where the receiver can be asked, ask it again."""
+
+    question: Question
+
+
+Event = SealedAt | Answered | LookedUp | Nudged | Ruling
+
+
+# What is next
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """Fix the bytes and make the row durable, with `state` in it."""
+
+    state: IntentState
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    seconds: float
+    then: "Seal | Send | LookUp"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The call is answered: `text` is what the model is told."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """Settled when the call that holds `key` is, with the same text."""
+
+    key: str
+
+
+Move = Seal | Send | LookUp | Wait | Ask | Settled | Follow
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One call on its way. `intent` is None for a call that changes nothing."""
+
+    call: Call
+    tool: Tool | None
+    intent: Intent | None
+    caps: Caps
+    arguments: dict[str, JsonValue] = field(default_factory=dict)
+    seal: str | None = None
+    sealed_at: float = 0.0
+    sends: int = 0
+    look_ups: int = 0
+    waited_s: float = 0.0
+    doubt: Unknown | None = None
+    """The last doubtful answer; while there is one, "not sent" no longer proves that nothing happened."""
+    questions: int = 0
+    because: str = ""
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def policy(self) -> Policy:
+        assert self.tool is not None
+        return POLICIES[self.tool.effect]
+
+    def with_intent(self, **changes: object) -> "Progress":
+        assert self.intent is not None
+        return replace(self, intent=self.intent.model_copy(update=changes))
+
+
+def begin(call: Call, plan: Plan, caps: Caps) -> tuple[Progress, Move]:
+    """The first move of a call that was planned."""
+    match plan:
+        case Say(text):
+            return Progress(call, None, None, caps), Settled(text)
+        case Same(key):
+            return Progress(call, None, None, caps), Follow(key)
+        case Read(tool, arguments):
+            return Progress(call, tool, None, caps, arguments), Send()
+        case Go(tool, intent):
+            return Progress(call, tool, intent, caps, intent.arguments), Seal(IntentState.ARMED)
+        case AskFirst(tool, intent, because):
+            return Progress(call, tool, intent, caps, intent.arguments, because=because), Seal(IntentState.WAITING)
+        case Resolve(tool, intent, because):
+            doubt = Unknown(because, Doubt.CRASHED)
+            progress = Progress(call, tool, intent, caps, intent.arguments, sealed_at=intent.armed_at or 0.0, doubt=doubt)
+            if progress.policy.within_lifetime and intent.state is not IntentState.UNKNOWN:
+                return progress, Seal(IntentState.ARMED)
+            return look_or_ask(progress, because)
+        case _:
+            assert_never(plan)
+
+
+def advance(progress: Progress, event: Event) -> tuple[Progress, Move]:
+    """The next move after something happened."""
+    match event:
+        case SealedAt():
+            return sealed(progress, event)
+        case Answered(answer, at):
+            return answered(replace(progress, sends=progress.sends + 1), answer, at)
+        case LookedUp(found, at):
+            return looked_up(replace(progress, look_ups=progress.look_ups + 1), found, at)
+        case Nudged(question):
+            can_ask = question.kind == "unknown" and progress.tool is not None and progress.tool.find is not None
+            return progress, LookUp() if can_ask else Ask(question)
+        case Ruling():
+            return ruled(progress, event)
+        case _:
+            assert_never(event)
+
+
+def sealed(progress: Progress, event: SealedAt) -> tuple[Progress, Move]:
+    assert progress.intent is not None and progress.tool is not None
+    if event.prepared.failed is not None:
+        progress = progress.with_intent(state=IntentState.NOT_SENT, reason=event.prepared.failed)
+        return settle(progress, f"{progress.tool.name} failed before anything was sent: {event.prepared.failed}", event.at)
+    progress = progress.with_intent(
+        request=event.prepared.request, digest=event.prepared.digest, size_bytes=event.prepared.size_bytes
+    )
+    assert progress.intent is not None and progress.tool is not None
+    if progress.intent.state is IntentState.WAITING:
+        return ask(progress, "approval", progress.because)
+    first = progress.intent.armed_at if progress.intent.armed_at is not None else event.at
+    progress = replace(progress.with_intent(armed_at=first), seal=event.seal, sealed_at=event.at)
+    if too_old(progress, event.at):
+        return look_or_ask(progress, "the receiver may have forgotten the key by now")
+    return progress, Send()
+
+
+def answered(progress: Progress, answer: Answer, at: float) -> tuple[Progress, Move]:
+    assert progress.tool is not None
+    if progress.intent is not None:
+        progress = progress.with_intent(attempts=progress.intent.attempts + 1)
+    match answer:
+        case Done() | Rejected():
+            return final(progress, answer, at)
+        case NotSent():
+            return not_sent(progress, answer, at)
+        case InFlight(reason, retry_after_s):
+            seconds = retry_after_s if retry_after_s is not None else backoff_s(progress.sends)
+            if progress.waited_s + seconds > IN_FLIGHT_MAX_S:
+                return doubtful(progress, Unknown(f"{reason}, for {IN_FLIGHT_MAX_S:.0f} s", Doubt.STORED_ERROR), at)
+            waiting = replace(progress, waited_s=progress.waited_s + seconds, sends=progress.sends - 1)
+            return again(replace(waiting, doubt=Unknown(reason)), at, seconds, reason)
+        case Pending(reason, retry_after_s):
+            return pending(progress, reason, retry_after_s)
+        case Unknown():
+            return doubtful(progress, answer, at)
+        case _:
+            assert_never(answer)
+
+
+def final(progress: Progress, answer: Done | Rejected, at: float) -> tuple[Progress, Move]:
+    assert progress.tool is not None
+    match answer:
+        case Done(value, receiver_id):
+            if progress.intent is not None:
+                progress = progress.with_intent(state=IntentState.DONE, receiver_id=receiver_id, value=value)
+            return settle(progress, text_of(value), at)
+        case Rejected(reason):
+            if progress.intent is not None:
+                progress = progress.with_intent(state=IntentState.REJECTED, reason=reason)
+            return settle(progress, f"{progress.tool.name} was rejected: {reason}", at)
+        case _:
+            assert_never(answer)
+
+
+def not_sent(progress: Progress, answer: NotSent, at: float) -> tuple[Progress, Move]:
+    assert progress.tool is not None
+    if progress.sends < progress.tool.attempts and not answer.last:
+        seconds = answer.retry_after_s if answer.retry_after_s is not None else backoff_s(progress.sends)
+        return again(progress, at, seconds, answer.reason)
+    if progress.doubt is not None and progress.intent is not None:
+        return look_or_ask(progress, progress.doubt.reason)
+    if progress.intent is not None:
+        progress = progress.with_intent(state=IntentState.NOT_SENT, reason=answer.reason)
+    return settle(progress, f"{progress.tool.name} could not be reached and did nothing: {answer.reason}", at)
+
+
+def doubtful(progress: Progress, answer: Unknown, at: float) -> tuple[Progress, Move]:
+    """A doubtful answer: again, where the class allows and the doubt is of a kind that another send can end."""
+    assert progress.tool is not None
+    tool, policy = progress.tool, progress.policy
+    progress = replace(progress, doubt=answer, evidence=(*progress.evidence, answer.reason))
+    if answer.doubt is Doubt.KEY_REUSED:
+        progress = progress.with_intent(alarm=True)
+    can_help = answer.doubt not in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
+    seconds = backoff_s(progress.sends)
+    in_time = not policy.within_deadline or at + seconds <= progress.sealed_at + tool.send_deadline_s
+    if policy.repeats_on_doubt and can_help and in_time and progress.sends < tool.attempts and not too_old(progress, at):
+        return again(progress, at, seconds, answer.reason)
+    if progress.intent is None:
+        return settle(progress, f"{tool.name} got no usable answer: {answer.reason}", at)
+    return look_or_ask(progress, answer.reason)
+
+
+def again(progress: Progress, at: float, seconds: float, reason: str) -> tuple[Progress, Move]:
+    """Another send after a wait; sealed anew where the send deadline will be over, or where each send needs its own seal."""
+    assert progress.tool is not None
+    if progress.intent is None:
+        return progress, Wait(seconds, Send(), reason)
+    open_still = at + seconds <= progress.sealed_at + SEND_WITHIN * progress.tool.send_deadline_s
+    return progress, Wait(seconds, Send() if open_still and not progress.policy.alone else Seal(IntentState.ARMED), reason)
+
+
+def pending(progress: Progress, reason: str, retry_after_s: float | None) -> tuple[Progress, Move]:
+    assert progress.tool is not None
+    seconds = retry_after_s if retry_after_s is not None else backoff_s(progress.look_ups + 1)
+    progress = replace(progress, doubt=Unknown(reason, Doubt.JUDGED))
+    if progress.tool.find is None or progress.waited_s + seconds > IN_FLIGHT_MAX_S:
+        return ask(progress, "unknown", reason)
+    return replace(progress, waited_s=progress.waited_s + seconds), Wait(seconds, LookUp(), reason)
+
+
+def looked_up(progress: Progress, found: Found, at: float) -> tuple[Progress, Move]:
+    assert progress.intent is not None and progress.tool is not None
+    match found:
+        case Done() | Rejected():
+            return final(progress, found, at)
+        case Pending(reason, retry_after_s):
+            return pending(progress, reason, retry_after_s)
+        case NotFound(reason):
+            return not_found(progress, reason, at)
+        case Unknown(reason) | NotSent(reason):
+            progress = replace(progress, evidence=(*progress.evidence, f"the look-up got no answer: {reason}"))
+            if progress.look_ups % LOOK_UPS_MAX:
+                return progress, Wait(backoff_s(progress.look_ups), LookUp(), reason)
+            return ask(progress, "unknown", reason)
+        case _:
+            assert_never(found)
+
+
+def not_found(progress: Progress, reason: str, at: float) -> tuple[Progress, Move]:
+    """"Not found" counts only when a request can be neither under way nor unsettled any more."""
+    assert progress.intent is not None and progress.tool is not None
+    tool = progress.tool
+    believed_from = progress.sealed_at + tool.send_deadline_s + tool.settle_s
+    if at < believed_from:
+        return progress, Wait(believed_from - at, LookUp(), "it is too early to believe that it did not happen")
+    progress = replace(progress, evidence=(*progress.evidence, reason))
+    repeatable = progress.doubt is None or progress.doubt.doubt not in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
+    if progress.policy.within_lifetime and repeatable and not too_old(progress, at) and progress.sends < 2 * tool.attempts:
+        return progress, Seal(IntentState.ARMED)
+    return ask(progress, "unknown", reason)
+
+
+def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
+    assert progress.intent is not None and progress.tool is not None
+    progress = progress.with_intent(rulings=(*progress.intent.rulings, ruling))
+    assert progress.intent is not None and progress.tool is not None
+    match ruling.choice:
+        case Choice.APPROVE:
+            return progress, Seal(IntentState.ARMED)
+        case Choice.DENY:
+            progress = progress.with_intent(state=IntentState.DENIED)
+            assert progress.intent is not None
+            return settle(progress, denied_text(progress.intent), ruling.at)
+        case Choice.HAPPENED:
+            value: JsonValue = {"happened": True, "id": ruling.receiver_id, "decided_by": ruling.who}
+            return final(progress, Done(value, ruling.receiver_id), ruling.at)
+        case Choice.DID_NOT_HAPPEN:
+            # The person has taken the doubt away, so the attempts count afresh. The key and the bytes stay.
+            return replace(progress, doubt=None, sends=0, waited_s=0.0), Seal(IntentState.ARMED)
+        case Choice.GIVE_UP:
+            progress = progress.with_intent(state=IntentState.GIVEN_UP)
+            assert progress.intent is not None
+            return settle(progress, unknown_text(progress.intent), ruling.at)
+        case _:
+            assert_never(ruling.choice)
+
+
+def look_or_ask(progress: Progress, reason: str) -> tuple[Progress, Move]:
+    assert progress.tool is not None
+    return (progress, LookUp()) if progress.tool.find is not None else ask(progress, "unknown", reason)
+
+
+def ask(progress: Progress, kind: Literal["approval", "unknown"], reason: str) -> tuple[Progress, Move]:
+    assert progress.intent is not None
+    intent = progress.intent
+    if kind == "unknown":
+        progress = progress.with_intent(state=IntentState.UNKNOWN, reason=reason)
+        if progress.caps.unknown == "tell":
+            return progress, Settled(unknown_text(intent))
+    number = 1 + sum(ruling.choice in answers_to(kind) for ruling in intent.rulings)
+    question = Question(
+        key=intent.key, kind=kind, number=number, text=reason, digest=intent.digest, evidence=progress.evidence[-5:]
+    )
+    return progress, Ask(question)
+
+
+def answers_to(kind: Literal["approval", "unknown"]) -> tuple[Choice, ...]:
+    return Question(key="", kind=kind, text="", digest="").choices()
+
+
+def settle(progress: Progress, text: str, at: float) -> tuple[Progress, Move]:
+    """The outcome is final: the bytes go, their digest and size stay."""
+    if progress.intent is not None:
+        progress = progress.with_intent(request=None, result=text, settled_at=at)
+    return progress, Settled(text)
+
+
+def too_old(progress: Progress, at: float) -> bool:
+    """The receiver may have forgotten the key: a send could be applied a second time."""
+    if progress.intent is None or progress.tool is None or not progress.policy.within_lifetime:
+        return False
+    age = progress.caps.safe_age_s(progress.tool)
+    return age is not None and at - (progress.intent.armed_at or at) > age
+
+
+def backoff_s(tries: int) -> float:
+    return float(min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** max(0, tries - 1)))
+
+
+def text_of(value: JsonValue) -> str:
+    """What the model is told of a result: a text as it is, anything else as JSON."""
+    if value is None:
+        return "done, no value"
+    return value if isinstance(value, str) else canonical(value)
+
+
+def landed(progress: Progress) -> Intent | None:
+    """The row of a call whose run is being cancelled, after what was under way has ended. Nothing further is started."""
+    intent = progress.intent
+    if intent is None or intent.state in FINAL or intent.state is IntentState.NOT_SENT:
+        return intent
+    if progress.doubt is not None or intent.state is IntentState.UNKNOWN:
+        reason = progress.doubt.reason if progress.doubt is not None else intent.reason
+        return intent.model_copy(update={"state": IntentState.UNKNOWN, "reason": reason})
+    reason = "the run was cancelled before this was sent"
+    return intent.model_copy(update={"state": IntentState.NOT_SENT, "reason": reason, "request": None})

@@ -1,0 +1,66 @@
+"""What callers see of a run: its end, its status, its ledger. Pure.
+
+Rule: outward names are stable and few; a caller never sees the bytes of a request, only their digest and size.
+Must not know: Restate, how anything is kept.
+"""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from services.messages import Begun, Intent, RunEnd, RunRow, RunState, Tombstone
+
+Shown = dict[str, JsonValue]
+
+
+def intent(row: Intent) -> Shown:
+    """One row of the ledger."""
+    shown: Shown = row.model_dump(mode="json", exclude={"request", "schema_number", "pass_number", "value"})
+    return {"key": row.key, "pass": row.pass_number, **shown}
+
+
+def end(run_id: str, row: RunEnd, rows: Sequence[Intent], *, replayed: bool) -> Shown:
+    """The answer to `run`: how it ended, and what happened outside."""
+    return {
+        "run_id": run_id,
+        "state": row.state.value,
+        "reason": row.reason,
+        "detail": row.detail,
+        "answer": row.answer,
+        "pass": row.pass_number,
+        **row.used.model_dump(mode="json"),
+        "replayed": replayed,
+        "ended_at": row.at,
+        "ledger": [intent(each) for each in rows],
+    }
+
+
+def status(run_id: str, begun: Begun, row: RunRow | None, last: RunEnd | None, rows: Sequence[Intent]) -> Shown:
+    """The answer to `status`: where the run stands, what it waits for and since when, what it has used."""
+    if last is not None and (row is None or last.pass_number >= row.pass_number):
+        return {**end(run_id, last, rows, replayed=False), "task": begun.task, "invocation_id": begun.invocation}
+    if row is None:
+        row = RunRow(digest=begun.digest, pass_number=1, state=RunState.RUNNING, reason="the first reply is awaited", since=0)
+    return {
+        "run_id": run_id,
+        "state": row.state.value,
+        "reason": row.reason,
+        "since": row.since or None,
+        "until": row.until,
+        "pass": row.pass_number,
+        **row.used.model_dump(mode="json"),
+        "left": dict(row.left),
+        "questions": [
+            {**question.model_dump(mode="json"), "choices": [choice.value for choice in question.choices()]}
+            for question in row.questions
+        ],
+        "task": begun.task,
+        "invocation_id": begun.invocation,
+        "ledger": [intent(each) for each in rows],
+    }
+
+
+def gone(run_id: str, stone: Tombstone) -> str:
+    return (
+        f"run {run_id} ended as {stone.state.value} and is past its retention; only that is kept of it. Use a new run id."
+    )

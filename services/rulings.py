@@ -1,0 +1,89 @@
+"""Which decision counts: the questions about one intent and the answers to them. Pure.
+
+Rule: a question is answered once and the first answer wins; an answer may come before its question. An approval that nobody
+decides in time is denied.
+Must not know: Restate, how the run that asks is woken.
+"""
+
+from dataclasses import dataclass
+
+from services.messages import Choice, DecideRequest, Kept, Question, Ruling
+
+EXPIRY = "expiry"
+"""Who decided where nobody did in time."""
+
+
+class Slot(Kept):
+    """One question: what is asked, since when (unix seconds), what wakes the run that asks, and the answer."""
+
+    kind: str
+    number: int
+    question: Question | None = None
+    asked_at: float | None = None
+    awakeable: str | None = None
+    ruling: Ruling | None = None
+
+
+class Slots(Kept):
+    """The questions about one intent, in the order in which they came up."""
+
+    slots: tuple[Slot, ...] = ()
+
+    def find(self, kind: str, number: int) -> Slot | None:
+        return next((slot for slot in self.slots if (slot.kind, slot.number) == (kind, number)), None)
+
+    def put(self, slot: Slot) -> "Slots":
+        others = [other for other in self.slots if (other.kind, other.number) != (slot.kind, slot.number)]
+        return Slots(slots=(*others, slot))
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The decision counts. `wake` is what the asking run waits for, None where it has not asked yet."""
+
+    slots: Slots
+    ruling: Ruling
+    wake: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """The decision does not count; `status` is the HTTP status that fits."""
+
+    sentence: str
+    status: int = 409
+
+
+def ask(
+    slots: Slots, question: Question, awakeable: str, expires_s: float | None, at: float
+) -> tuple[Slots, Slot]:
+    """Puts a question, or puts it again; the returned slot holds the ruling where there is one."""
+    slot = slots.find(question.kind, question.number) or Slot(kind=question.kind, number=question.number)
+    asked_at = slot.asked_at if slot.asked_at is not None else at
+    slot = slot.model_copy(update={"question": question, "awakeable": awakeable, "asked_at": asked_at})
+    expired = question.kind == "approval" and expires_s is not None and at >= asked_at + expires_s
+    if slot.ruling is None and expired:
+        note = f"nobody decided within {expires_s:g} s"
+        ruling = Ruling(key=question.key, choice=Choice.DENY, who=EXPIRY, at=at, note=note)
+        slot = slot.model_copy(update={"ruling": ruling})
+    return slots.put(slot), slot
+
+
+def decide(slots: Slots, request: DecideRequest, who: str, at: float) -> Taken | Conflict:
+    """Takes a decision for the question that is open, or for the first of its kind where none has been put yet."""
+    kind = "approval" if request.decision in (Choice.APPROVE, Choice.DENY) else "unknown"
+    waiting = next((slot for slot in slots.slots if slot.question is not None and slot.ruling is None), None)
+    if waiting is not None and waiting.question is not None and waiting.kind != kind:
+        choices = ", ".join(choice.value for choice in waiting.question.choices())
+        return Conflict(f"this intent waits for one of: {choices}; {request.decision.value} does not fit", 422)
+    of_kind = [slot for slot in slots.slots if slot.kind == kind]
+    slot = waiting or (of_kind[-1] if of_kind else Slot(kind=kind, number=1))
+    if slot.ruling is not None:
+        return Conflict(f"decided already: {slot.ruling.sentence()} at {slot.ruling.at:.0f} (unix seconds)")
+    if request.digest is not None and slot.question is not None and request.digest != slot.question.digest:
+        return Conflict(f"the bytes that would be sent have the digest {slot.question.digest}, not {request.digest}")
+    ruling = Ruling(
+        key=request.key, choice=request.decision, who=who, at=at, receiver_id=request.receiver_id, note=request.note
+    )
+    return Taken(slots.put(slot.model_copy(update={"ruling": ruling})), ruling, slot.awakeable)
+

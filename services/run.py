@@ -1,0 +1,326 @@
+"""One attempt at one run: it asks the decision core what is next and obeys.
+
+Rule: what an earlier pass left in the state is read after the first model step only, whose result carries the candidate for
+the root of the keys; so every cut of a journal, and a start from scratch, come to the same keys. The one exception is the
+question whether the run has ended.
+Must not know: what is in a reply, what a tool does, HTTP.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+from restate import ObjectContext, TerminalError
+
+from services import public, state
+from services.answer import ModelAnswer, ModelFailed, ModelReply
+from services.clock import wall_s
+from services.decision import Nothing, Stop, stopped
+from services.history import history
+from services.journal import Journal, Restarted
+from services.ledger import Ledger, changed_declarations, in_order, summary
+from services.limits import REASONS, Limits, left, used
+from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse, decide
+from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState, Tombstone
+from services.model import Fail, plan
+from services.outside import Outside
+from services.people import ask
+from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
+from services.turn import Turn
+from services.undo import insist, undo
+from tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Result of the first model step of a pass: the candidate for the root, the journal's home, and the answer."""
+
+    candidate: UUID
+    invocation: str
+    at: float
+    answer: Annotated[ModelAnswer, Field(discriminator="kind")]
+    kind: Literal["opened"] = "opened"
+
+
+class Over(Exception):
+    """The state says that this task has ended already: answer with that."""
+
+    def __init__(self, end: RunEnd) -> None:
+        super().__init__(end.reason)
+        self.end = end
+
+
+class Denied(Exception):
+    """A person has decided that the pass shall not go on."""
+
+    def __init__(self, end: RunEnd) -> None:
+        super().__init__(end.reason)
+        self.end = end
+
+
+class Run:
+    """One attempt. `answer` is the whole life of it."""
+
+    def __init__(self, ctx: ObjectContext, request: RunRequest, outside: Outside) -> None:
+        self.ctx = ctx
+        self.request = request
+        self.outside = outside
+        self.digest = request.digest()
+        self.candidate = ctx.uuid()
+        self.journal = Journal(ctx, outside.busy)
+        self.limits = tightened(outside.limits, request)
+        self.grant = request.grant or outside.grant
+        self.transcript = Transcript()
+        self.shown: RunRow | None = None
+        self.at = 0.0
+        self.turn: Turn | None = None
+
+    async def answer(self) -> tuple[public.Shown, int | None]:
+        """What the caller gets, and the number of the pass that ended by it; None where the record answered."""
+        last = await state.end(self.ctx)
+        over = ended_before(last, self.request, self.digest, self.ctx.key())
+        if over is not None:
+            return await self._replayed(over)
+        told = [Told(self.outside.instructions, "system")] if self.outside.instructions else []
+        before = summary(await state.intents(self.ctx)) if last is not None else None
+        if before is not None:
+            told.append(Told(before, "system"))
+        self.transcript = Transcript((*told, Told(self.request.task)))
+        self._begin()
+        try:
+            end = await self._to_end()
+        except Over as record:
+            return await self._replayed(record.end)
+        except Denied as denied:
+            end = denied.end
+        except TerminalError as error:
+            if not is_cancel(error):
+                raise
+            end = await self._cancelled()
+        return self._close(end)
+
+    def _begin(self) -> None:
+        begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.invocation)
+        state.set_begun(self.ctx, begun)
+
+    async def _replayed(self, end: RunEnd) -> tuple[public.Shown, None]:
+        return public.end(self.ctx.key(), end, await state.intents(self.ctx), replayed=True), None
+
+    async def _to_end(self) -> RunEnd:
+        while True:
+            try:
+                end = await self._next()
+            except Restarted:
+                await self._refresh()
+                continue
+            if end is not None:
+                return end
+
+    async def _next(self) -> RunEnd | None:
+        """One decision, obeyed."""
+        match decide(self.transcript, self.outside.tools, self.limits, self.outside.provider):
+            case CallModel(number):
+                return await self._ask_model(number)
+            case CallTools(number, calls):
+                assert self.turn is not None
+                self._show(RunState.RUNNING)
+                texts = await self.turn.perform(number, calls)
+                self._now(self.turn.at)
+                self.transcript = self.transcript.add(Answered(number, texts, self.at))
+                return None
+            case Finish(answer):
+                return self._end(RunState.COMPLETED, "done", answer=answer)
+            case Refuse(text):
+                return self._end(RunState.REFUSED, "refused", text, answer=text)
+            case GiveUp(reason, text):
+                return self._end(RunState.FAILED, reason.value, text)
+            case AskMore() as more:
+                return await self._ask_more(more)
+
+    async def _ask_model(self, number: int) -> RunEnd | None:
+        failures: list[ModelFailed] = []
+        while True:
+            answer = await self._model_step(number)
+            self._now(answer.at)
+            if isinstance(answer, ModelReply):
+                self.transcript = self.transcript.add(answer.replied(number))
+                return None
+            what = plan(failures, answer, self.outside.provider, self.ctx.random().random())
+            failures.append(answer)
+            if isinstance(what, Fail):
+                return self._end(RunState.FAILED, what.reason.value, what.detail)
+            if what.trim_to_bytes is not None:
+                self.transcript = self.transcript.add(Shortened(what.trim_to_bytes))
+            if what.wait_s > 0:
+                self._show(RunState.WAITING_UNTIL, answer.detail, until=self.at + what.wait_s)
+                await self.ctx.sleep(timedelta(seconds=what.wait_s))
+                self._now(self.at + what.wait_s)
+                self._show(RunState.RUNNING)
+
+    async def _model_step(self, number: int) -> ModelAnswer:
+        messages = history(self.transcript, self.outside.provider, self.limits)
+        tools = self._granted()
+        if self.journal.home is not None:
+            return await self.journal.run(
+                f"model {number}", (ModelReply, ModelFailed), lambda: self.outside.model.ask(messages, tools)
+            )
+        candidate, invocation = self.candidate, self.journal.invocation
+
+        async def first() -> Opened:
+            answer = await self.outside.model.ask(messages, tools)
+            return Opened(candidate, invocation, wall_s(), answer)
+
+        opened: Opened = await self.journal.run(f"model {number}", (Opened,), first)
+        self._now(opened.at)
+        await self._open(opened)
+        return opened.answer
+
+    async def _open(self, opened: Opened) -> None:
+        """The first reply is recorded: now the state may be read, and the ledger opened."""
+        self.journal.home = opened.invocation
+        root = await state.root(self.ctx)
+        if root is None:
+            state.set_root(self.ctx, opened.candidate)
+            self._ledger(Ledger(opened.candidate, 1))
+        else:
+            await self._further_pass(root, {})
+
+    async def _refresh(self) -> None:
+        """The journal goes on in another invocation: everything that was read before may be old."""
+        root = await state.root(self.ctx)
+        assert root is not None, "a pass is opened before its second step"
+        self._begin()
+        await self._further_pass(root, self.turn.ledger.asked if self.turn is not None else {})
+
+    async def _further_pass(self, root: UUID, asked: Mapping[str, int]) -> None:
+        last = await state.end(self.ctx)
+        over = ended_before(last, self.request, self.digest, self.ctx.key())
+        if over is not None:
+            raise Over(over)
+        row = await state.run_row(self.ctx)
+        passes = [kept.pass_number for kept in (row, last) if isinstance(kept, RunRow | RunEnd)]
+        rows = await state.intents(self.ctx)
+        self._ledger(Ledger(root, 1 + max(passes, default=0), {each.key: each for each in rows}, asked))
+        await self._check_declarations(rows)
+
+    def _ledger(self, ledger: Ledger) -> None:
+        self.turn = Turn(self.ctx, self.journal, self.outside, ledger, self._show, self.grant, self.at)
+        self._show(RunState.RUNNING)
+
+    async def _check_declarations(self, rows: list[Intent]) -> None:
+        """A tool that is not what it was when it made a key could make another key for the same action."""
+        sentences = changed_declarations(rows, self.outside.tools)
+        if not sentences:
+            return
+        text = f"{'; '.join(sentences)}. To go on may repeat what was done: approve it, or deny and use a new run id."
+        approved = await self._ask_person(f"declarations-{self._pass}", text)
+        if not approved:
+            raise Denied(self._end(RunState.FAILED, "tools_changed", text))
+
+    async def _ask_more(self, more: AskMore) -> RunEnd | None:
+        count = sum(entry.limit == more.limit for entry in self.transcript.of(Extended)) + 1
+        text = f"the limit of {more.limit} is {more.allowed:g} and {more.used:g} are used or asked for; allow as much again?"
+        if not await self._ask_person(f"{more.limit}-{self._pass}-{count}", text):
+            return self._end(RunState.FAILED, REASONS[more.limit].value, f"{text} It was denied.")
+        self.transcript = self.transcript.add(Extended(more.limit, more.allowed))
+        return None
+
+    async def _ask_person(self, key: str, text: str) -> bool:
+        question = Question(key=key, kind="approval", text=text, digest="")
+        self._show(RunState.WAITING_APPROVAL, text, questions=(question,))
+        ruling, waited_s = await ask(self.ctx, question, self.outside.people.approval_expires_s)
+        self._now(ruling.at)
+        self.transcript = self.transcript.add(Waited(waited_s))
+        self._show(RunState.RUNNING)
+        return ruling.choice is Choice.APPROVE
+
+    async def _cancelled(self) -> RunEnd:
+        """What was under way is recorded first; then Done effects are undone where that was asked for."""
+        if self.turn is not None:
+            await self.turn.land()
+        call = self.ctx.object_call(stopped, self.ctx.key(), Nothing())
+        said: Stop = await insist(call)
+        undone = ""
+        if said.undo and self.turn is not None:
+            undone = await undo(self.turn)
+        return self._end(RunState.CANCELLED, "cancelled", f"cancelled by {said.who}{undone}")
+
+    def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
+        state.set_end(self.ctx, end)
+        rows = [] if self.turn is None else in_order(self.turn.ledger.rows.values())
+        return public.end(self.ctx.key(), end, rows, replayed=False), end.pass_number
+
+    @property
+    def _pass(self) -> int:
+        return self.turn.ledger.pass_number if self.turn is not None else 1
+
+    def _end(self, into: RunState, reason: str, detail: str = "", answer: str | None = None) -> RunEnd:
+        return RunEnd(
+            digest=self.digest,
+            state=into,
+            reason=reason,
+            detail=detail,
+            answer=answer,
+            pass_number=self._pass,
+            used=used(self.transcript, self.outside.provider),
+            at=self.at,
+        )
+
+    def _show(
+        self, into: RunState, reason: str = "", until: float | None = None, questions: tuple[Question, ...] = ()
+    ) -> None:
+        """Writes the run's row where something about it is new. Before the pass is open there is nothing to write it for."""
+        if self.turn is None:
+            return
+        self._now(self.turn.at)
+        row = RunRow(
+            digest=self.digest,
+            pass_number=self._pass,
+            state=into,
+            reason=reason,
+            since=self.at,
+            until=until,
+            used=used(self.transcript, self.outside.provider),
+            left=left(self.transcript, self.limits, self.outside.provider),
+            questions=questions,
+        )
+        if self.shown is None or row != self.shown.model_copy(update={"since": row.since, "left": row.left}):
+            self.shown = row
+            state.set_run_row(self.ctx, row)
+
+    def _now(self, at: float) -> None:
+        self.at = max(self.at, at)
+
+    def _granted(self) -> list[Tool]:
+        allowed = self.grant.tools
+        return [tool for tool in self.outside.tools.values() if allowed is None or tool.name in allowed]
+
+
+def ended_before(last: RunEnd | Tombstone | None, request: RunRequest, digest: str, run_id: str) -> RunEnd | None:
+    """The recorded end that answers the request; None where a pass is to be run. Raises 410 and 422."""
+    if isinstance(last, Tombstone):
+        raise TerminalError(public.gone(run_id, last), 410)
+    if last is None:
+        return None
+    if last.digest != digest:
+        raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
+    if request.again is None or request.again <= last.pass_number:
+        return last
+    if request.again > last.pass_number + 1:
+        raise TerminalError(f"the next pass of run {run_id} is {last.pass_number + 1}, not {request.again}.", 422)
+    return None
+
+
+def tightened(limits: Limits, request: RunRequest) -> Limits:
+    """The settings' limits, or the run's own where those are stricter."""
+    wanted = request.limits.model_dump(exclude_none=True) if request.limits is not None else {}
+    stricter = {name: value for name, value in wanted.items() if (most := getattr(limits, name)) is None or value < most}
+    return limits.model_copy(update=stricter)
+
+
+def is_cancel(error: TerminalError) -> bool:
+    """The SDK tells a cancellation by this status and text; no step of a run raises a terminal error of its own."""
+    return error.status_code == 409 and error.message == "cancelled"

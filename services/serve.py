@@ -1,0 +1,79 @@
+"""The worker as a process: hypercorn in the same process, and a way out of its own.
+
+Rule: on SIGTERM or SIGINT steps in flight get their time, then the process leaves with 0, whatever connections are open.
+Restate keeps its HTTP/2 connection for ever, so hypercorn alone would not come to an end.
+Must not know: what is served.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+
+import structlog
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+from restate.server import install_shutdown_hook
+from restate.server_types import RestateAppT
+
+from services.busy import Busy
+
+H2_STREAMS_MAX = 10_000
+"""Each run that is working is one stream; hypercorn's default of 100 would hold the others back without a word."""
+LAST_MOMENT_S = 0.5
+"""For hypercorn to send what is already answered."""
+
+
+class PortTaken(Exception):
+    """The address cannot be listened on; the text says which and why."""
+
+
+def run(application: RestateAppT, listen: str, shutdown_s: float, busy: Busy, opening: Callable[[], Awaitable[object]]) -> int:
+    """Serves until a signal; returns the exit code. `opening` is awaited once the port is open. Raises PortTaken."""
+    check_port(listen)
+    return asyncio.run(_serve(application, listen, shutdown_s, busy, opening))
+
+
+def check_port(listen: str) -> None:
+    host, _, port = listen.rpartition(":")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except (OSError, OverflowError) as error:
+            raise PortTaken(f"cannot listen on {listen}: {error}. Set PAWL_LISTEN to a free address.") from None
+
+
+async def _serve(
+    application: RestateAppT, listen: str, shutdown_s: float, busy: Busy, opening: Callable[[], Awaitable[object]]
+) -> int:
+    log = structlog.get_logger("pawl.worker")
+    leaving = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    # The SDK keeps one dispatcher per signal; a handler of our own would be replaced by it.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        install_shutdown_hook(loop, leaving.set, number)
+    config = Config()
+    config.bind = [listen]
+    config.h2_max_concurrent_streams = H2_STREAMS_MAX
+    config.graceful_timeout = LAST_MOMENT_S
+    config.accesslog = None
+    config.errorlog = None
+    serving = asyncio.create_task(serve(application, config, shutdown_trigger=leaving.wait, mode="asgi"))  # type: ignore[arg-type]
+    log.info("pawl worker listening", address=f"http://{listen}")
+    opened = asyncio.ensure_future(opening())
+    stopped = asyncio.ensure_future(leaving.wait())
+    await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not leaving.is_set():
+        serving.result()
+    log.info("leaving", steps_in_flight=busy.steps, seconds_at_most=shutdown_s)
+    idle = await busy.idle(shutdown_s)
+    await asyncio.wait({serving}, timeout=LAST_MOMENT_S)
+    opened.cancel()
+    log.info("left", all_steps_ended=idle)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Open HTTP/2 streams would keep asyncio's own clean-up waiting; everything that matters is recorded by now.
+    os._exit(0)

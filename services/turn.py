@@ -1,0 +1,330 @@
+"""One turn's calls, from the plan to the texts that the model is told. It obeys `progress` and does the waiting.
+
+Rule: everything that Restate journals is created here in program order on one task. Calls go side by side, each on a lane of
+its own; those whose class goes alone go one after the other. A call that waits for a person holds up nobody.
+Must not know: what decides the next move, models.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import restate
+from restate import ObjectContext, RestateDurableFuture, TerminalError
+
+from services import send, state
+from services.codec import codec
+from services.decision import Heard, Put, put
+from services.journal import Journal
+from services.ledger import Go, Ledger, plan
+from services.loop import Call
+from services.messages import Grant, Intent, IntentState, Question, Ruling, RunState
+from services.outside import Outside
+from services.people import REMIND_FIRST_S, REMIND_MAX_S, pause_s
+from services.progress import (
+    Answered,
+    Ask,
+    Event,
+    Follow,
+    LookedUp,
+    LookUp,
+    Move,
+    Nudged,
+    Progress,
+    Seal,
+    SealedAt,
+    Send,
+    Settled,
+    Wait,
+    advance,
+    begin,
+    landed,
+)
+from tools.plain import shorten
+
+SHOWN_WAIT_S = 1.0
+"""A shorter wait is not worth a write of the run's row."""
+CANCELS_MAX = 50
+"""A run that is being cancelled is not held up by this many further cancels."""
+
+Show = Callable[[RunState, str, float | None, tuple[Question, ...]], None]
+
+
+@dataclass(slots=True)
+class Lane:
+    """One call on its way: where it is, what is to be started next, what it waits for."""
+
+    progress: Progress
+    move: Move | None
+    text: str | None = None
+    doing: str = ""
+    until: float | None = None
+    question: Question | None = None
+    awakeable: tuple[str, RestateDurableFuture[Any]] | None = None
+    remind_s: float = REMIND_FIRST_S
+
+    @property
+    def key(self) -> str | None:
+        return self.progress.intent.key if self.progress.intent is not None else None
+
+    @property
+    def alone(self) -> bool:
+        return self.progress.intent is not None and self.progress.policy.alone
+
+
+@dataclass(slots=True)
+class Turn:
+    """Performs turns of one attempt. `ledger` is what it knows of the run's ledger; `at` the newest journalled time."""
+
+    ctx: ObjectContext
+    journal: Journal
+    outside: Outside
+    ledger: Ledger
+    show: Show
+    grant: Grant
+    at: float = 0.0
+    lanes: list[Lane] = field(default_factory=list)
+    pending: dict[RestateDurableFuture[Any], Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    steps: dict[RestateDurableFuture[Any], str] = field(default_factory=dict)
+    seals: int = 0
+    """Seals so far; their names must differ within an attempt."""
+    alone: Lane | None = None
+
+    async def perform(self, number: int, calls: tuple[Call, ...]) -> tuple[str, ...]:
+        """The texts that answer the calls, in their order."""
+        self.lanes, self.pending, self.steps, self.alone = [], {}, {}, None
+        for call in calls:
+            ledger, planned = plan(
+                self.ledger, call, self.outside.tools, self.grant, self.outside.people.approve_above_cents
+            )
+            self.ledger = ledger
+            self.lanes.append(Lane(*begin(call, planned, self.outside.caps)))
+        await self._drive(number)
+        return tuple(shorten(lane.text or "", self.outside.limits.result_bytes) for lane in self.lanes)
+
+    async def perform_undo(self, call: Call, go: Go, number: int) -> IntentState:
+        """One undo, also while further cancels arrive; people are not asked."""
+        caps = replace(self.outside.caps, unknown="tell")
+        self.lanes, self.pending, self.steps, self.alone = [Lane(*begin(call, go, caps))], {}, {}, None
+        for _ in range(CANCELS_MAX):
+            try:
+                await self._drive(number)
+                break
+            except TerminalError:
+                continue
+        intent = self.lanes[0].progress.intent
+        return intent.state if intent is not None else IntentState.UNKNOWN
+
+    async def _drive(self, number: int) -> None:
+        while any(lane.text is None for lane in self.lanes):
+            self._start(number)
+            if not self.pending:
+                continue
+            self._show()
+            await self._arrive(*self.pending)
+
+    async def _arrive(self, *futures: RestateDurableFuture[Any]) -> None:
+        """Waits for the first of the futures and hands over what has come."""
+        completed, _ = await restate.wait_completed(*futures)
+        for future in completed:
+            # An answer that came takes its reminder along, so either may be gone by now.
+            arrived = self.pending.pop(future, None)
+            self.steps.pop(future, None)
+            if arrived is not None:
+                await arrived()
+
+    def _start(self, number: int) -> None:
+        """Starts the next move of each lane, in the order of the calls."""
+        sealing: list[Lane] = []
+        for lane in self.lanes:
+            move, lane.move = lane.move, None
+            match move:
+                case None:
+                    pass
+                case Settled(text):
+                    self._settle(lane, text)
+                case Follow(key):
+                    lane.text = self._text_of(key)
+                    lane.move = move if lane.text is None else None
+                case Seal(into) if lane.alone and into is IntentState.ARMED and self.alone not in (None, lane):
+                    lane.move = move
+                case Seal(into):
+                    self.alone = lane if lane.alone and into is IntentState.ARMED else self.alone
+                    lane.progress = lane.progress.with_intent(state=into)
+                    sealing.append(lane)
+                case Send():
+                    self._send(lane)
+                case LookUp():
+                    self._look_up(lane)
+                case Wait(seconds, then, reason):
+                    self._wait(lane, seconds, then, reason)
+                case Ask(question):
+                    self._ask(lane, question)
+        if sealing:
+            self._seal(number, sealing)
+
+    def _text_of(self, key: str) -> str | None:
+        for lane in self.lanes:
+            if lane.key == key:
+                return lane.text
+        row = self.ledger.rows.get(key)
+        return row.result or f"{row.tool} is {row.state.value}" if row is not None else "there is no result"
+
+    def _settle(self, lane: Lane, text: str) -> None:
+        lane.text, lane.doing, lane.question = text, "", None
+        self._release(lane)
+        if lane.progress.intent is not None:
+            self._keep(lane.progress.intent)
+
+    def _keep(self, intent: Intent) -> None:
+        self.ledger = self.ledger.put(intent)
+        state.set_intent(self.ctx, intent)
+
+    def _release(self, lane: Lane) -> None:
+        if self.alone is lane:
+            self.alone = None
+
+    def _step(self, lane: Lane, name: str, kind: type[Any], act: Callable[[], Awaitable[Any]], event: Any) -> None:
+        step = self.journal.step(name, (kind,), act)
+        lane.doing = "step"
+
+        async def arrived() -> None:
+            self._next(lane, event(await self.journal.result(step)))
+
+        self.pending[step.future], self.steps[step.future] = arrived, name
+
+    def _next(self, lane: Lane, event: Event) -> None:
+        lane.doing, lane.until = "", None
+        if isinstance(event, SealedAt | Answered | LookedUp | Ruling):
+            self.at = max(self.at, event.at)
+        lane.progress, lane.move = advance(lane.progress, event)
+
+    def _seal(self, number: int, lanes: list[Lane]) -> None:
+        """The rows, then the one step that makes them durable; its result holds the bytes."""
+        self.seals += 1
+        name = f"seal {number}.{self.seals}"
+        intents = []
+        for lane in lanes:
+            assert lane.progress.intent is not None and lane.progress.tool is not None
+            self._keep(lane.progress.intent)
+            intents.append((lane.progress.tool, lane.progress.intent))
+            lane.doing = "step"
+
+        async def act() -> send.Sealed:
+            return send.seal(intents)
+
+        step = self.journal.step(name, (send.Sealed,), act)
+
+        async def arrived() -> None:
+            sealed: send.Sealed = await self.journal.result(step)
+            for lane in lanes:
+                assert lane.key is not None
+                self._next(lane, SealedAt(sealed.prepared[lane.key], sealed.at, name))
+                if lane.progress.intent is not None and not isinstance(lane.move, Settled):
+                    self._keep(lane.progress.intent)
+
+        self.pending[step.future], self.steps[step.future] = arrived, name
+
+    def _send(self, lane: Lane) -> None:
+        progress, wire = lane.progress, self.outside.wire
+        name = f"call {progress.call.turn}.{progress.call.index} {progress.tool.name if progress.tool else ''}"
+        if progress.intent is None:
+            self._step(lane, name, send.Told, lambda: send.read(wire, progress), lambda told: Answered(told.answer, told.at))
+            return
+        seal = progress.seal or ""
+
+        async def act() -> send.Told:
+            return await send.send(wire, progress, lambda: self.journal.ran_here(seal))
+
+        self._step(lane, name, send.Told, act, lambda told: Answered(told.answer, told.at))
+
+    def _look_up(self, lane: Lane) -> None:
+        progress, wire = lane.progress, self.outside.wire
+        self._release(lane)
+        name = f"find {progress.call.turn}.{progress.call.index}"
+        act = lambda: send.look_up(wire, progress)  # noqa: E731
+        self._step(lane, name, send.Looked, act, lambda looked: LookedUp(looked.found, looked.at))
+
+    def _wait(self, lane: Lane, seconds: float, then: Move, reason: str) -> None:
+        lane.doing, lane.until = reason, self.at + seconds
+        future = self.ctx.sleep(timedelta(seconds=seconds))
+
+        async def arrived() -> None:
+            await future
+            self.at = max(self.at, lane.until or 0.0)
+            lane.doing, lane.until = "", None
+            lane.move = then
+
+        self.pending[future] = arrived
+
+    def _ask(self, lane: Lane, question: Question) -> None:
+        """Puts a question to people. What is asked and what is answered is recorded by the run's `Decision` object."""
+        self._release(lane)
+        if lane.progress.intent is not None and lane.question != question:
+            self._keep(lane.progress.intent)
+        if lane.question is None or lane.question.number != question.number or lane.question.kind != question.kind:
+            lane.awakeable = self.ctx.awakeable(serde=codec(Ruling))
+        lane.question, lane.doing = question, "ask"
+        assert lane.awakeable is not None
+        name, answer = lane.awakeable
+        expires_s = self.outside.people.approval_expires_s
+        call = self.ctx.object_call(put, self.ctx.key(), Put(question=question, awakeable=name, expires_s=expires_s))
+
+        async def heard() -> None:
+            said: Heard = await call
+            self.at = max(self.at, said.at)
+            if said.ruling is not None:
+                self._ruled(lane, said.ruling)
+            else:
+                self._listen(lane, question, answer, said)
+
+        self.pending[call] = heard
+
+    def _listen(self, lane: Lane, question: Question, answer: RestateDurableFuture[Any], heard: Heard) -> None:
+        seconds = pause_s(lane.remind_s, question, heard, self.outside.people.approval_expires_s)
+        lane.remind_s = min(REMIND_MAX_S, 2 * lane.remind_s)
+        timer = self.ctx.sleep(timedelta(seconds=seconds))
+
+        async def decided() -> None:
+            self.pending.pop(timer, None)
+            self._ruled(lane, await answer)
+
+        async def reminded() -> None:
+            await timer
+            self.pending.pop(answer, None)
+            self._next(lane, Nudged(question))
+
+        self.pending[answer], self.pending[timer] = decided, reminded
+
+    def _ruled(self, lane: Lane, ruling: Ruling) -> None:
+        lane.question = None
+        self._next(lane, ruling)
+
+    def _show(self) -> None:
+        """Where the turn stands, for `status`."""
+        questions = tuple(lane.question for lane in self.lanes if lane.question is not None)
+        waits = [lane for lane in self.lanes if lane.until is not None]
+        if any(lane.doing == "step" for lane in self.lanes):
+            self.show(RunState.RUNNING, "", None, questions)
+        elif any(question.kind == "unknown" for question in questions):
+            texts = "; ".join(question.text for question in questions if question.kind == "unknown")
+            self.show(RunState.OUTCOME_UNKNOWN, texts, None, questions)
+        elif questions:
+            self.show(RunState.WAITING_APPROVAL, "; ".join(question.text for question in questions), None, questions)
+        elif waits and (until := min(lane.until or 0.0 for lane in waits)) > self.at + SHOWN_WAIT_S:
+            self.show(RunState.WAITING_UNTIL, "; ".join(lane.doing for lane in waits), until, questions)
+
+    async def land(self) -> None:
+        """The run is cancelled: what is under way is awaited and recorded, nothing else is started."""
+        for _ in range(CANCELS_MAX):
+            if not self.steps:
+                break
+            try:
+                await self._arrive(*self.steps)
+            except TerminalError:
+                continue
+        for lane in self.lanes:
+            if lane.text is None and (row := landed(lane.progress)) is not None:
+                self._keep(row)
+        self.lanes, self.pending, self.steps = [], {}, {}

@@ -1,0 +1,71 @@
+"""Undoing what a cancelled run has done: the last effect first, each as an effect of its own with its own key.
+
+Rule: an undo is in the ledger like any effect. Where its outcome is unknown the row says so; a cancelled run waits for nobody.
+Must not know: why the run was cancelled.
+"""
+
+from dataclasses import replace
+from typing import TypeVar
+
+import restate
+from restate import RestateDurableFuture, TerminalError
+
+from services.ledger import Go, in_order
+from services.loop import Call
+from services.messages import Intent, IntentState
+from services.turn import CANCELS_MAX, Turn
+from tools.effect import Effect
+from tools.tool import Tool
+
+T = TypeVar("T")
+
+
+async def insist(future: RestateDurableFuture[T]) -> T:
+    """The future's value, also while further cancels arrive."""
+    for _ in range(CANCELS_MAX):
+        try:
+            await restate.wait_completed(future)
+            break
+        except TerminalError:
+            continue
+    return await future
+
+
+async def undo(turn: Turn) -> str:
+    """Undoes Done effects in reverse order; returns what to say about it."""
+    done = [row for row in reversed(in_order(turn.ledger.rows.values())) if row.state is IntentState.DONE and not row.undoes]
+    undone, left = [], []
+    for row in done:
+        tool = turn.outside.tools.get(row.tool)
+        if tool is None or tool.undo is None:
+            left.append(row)
+            continue
+        result = await turn.perform_undo(*undoing(turn, row, tool), number=row.turn)
+        (undone if result is IntentState.DONE else left).append(row)
+    parts = [f"; undone: {', '.join(row.tool for row in undone)}"] if undone else []
+    parts += [f"; not undone: {', '.join(row.tool for row in left)}"] if left else []
+    return "".join(parts)
+
+
+def undoing(turn: Turn, row: Intent, tool: Tool) -> tuple[Call, Go]:
+    identity = {"undoes": row.key}
+    intent = Intent(
+        key=turn.ledger.key(row.tool, identity, 1),
+        tool=row.tool,
+        effect=Effect.KEYED.value,
+        identity=identity,
+        occurrence=1,
+        arguments=row.arguments,
+        pass_number=turn.ledger.pass_number,
+        turn=row.turn,
+        index=row.index,
+        state=IntentState.PROPOSED,
+        digest="",
+        size_bytes=0,
+        amount_cents=row.amount_cents,
+        currency=row.currency,
+        value=row.value,
+        undoes=row.key,
+    )
+    call = Call(row.turn, row.index, "", row.tool, row.arguments, None)
+    return call, Go(replace(tool, effect=Effect.KEYED, find=None), intent)
