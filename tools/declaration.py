@@ -1,28 +1,26 @@
 """A tool: what the model sees, what leaves, and what its receiver promises.
 
-Rule: everything that decides how a tool is treated is declared in one place and checked when it is declared; a tool that
-cannot be treated safely does not exist. `check` and `prepare` are pure. `send` and `look_up` are one exchange each and return
-what happened; they never raise for it.
+Rule: everything that decides how a tool is treated is in this one value. `check`, `prepare` and `identify` are pure.
+`send`, `send_undo` and `look_up` are one exchange each and return what happened; they never raise for it.
 Must not know: Restate, grants, ledgers, addresses.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import BaseModel, JsonValue
 
+from tools.code import Job
 from tools.effect import POLICIES, Effect
 from tools.lookup import Lookup
-from tools.outcome import Answer, Found, Unknown
+from tools.outcome import Answer, Found, NotSent, Rejected, Unknown
 from tools.plain import describe, plain
-from tools.request import Request, canonical
-from tools.schema import BadArguments, BadDeclaration, validate
+from tools.request import CALL, Request, canonical
+from tools.schema import BadArguments, validate
 from tools.status import Judge
 from tools.wire import MayLeave, Wire, always
 
-# The method of the pseudo request of a code tool.
-CALL = "CALL"
 # Stands in for the key where a builder is tried out before there is one.
 _TRIAL_KEY = "00000000-0000-0000-0000-000000000000"
 
@@ -37,23 +35,23 @@ class Repeat(StrEnum):
     ALLOW = "allow"
     """It is another one."""
     REUSE = "reuse"
-    """It is the same one, answered with its outcome."""
+    """It is the same one, and is answered with its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """When a person must agree first: always, or where an integer argument is above a limit (in the argument's own unit)."""
+    """When a person must agree first: always, or where an integer argument is above a limit in the argument's own
+    unit."""
 
     always: bool = False
     argument: str | None = None
     above: int | None = None
 
-    def needed(self, arguments: Arguments) -> bool:
-        """Whether these arguments need a person's agreement."""
+    def needed(self, arguments: Mapping[str, JsonValue]) -> bool:
+        """Whether these arguments need a person's agreement. What is not a number cannot be shown to be small."""
         if self.always or self.argument is None or self.above is None:
             return self.always
         value = arguments.get(self.argument)
-        # What is not a number cannot be shown to be small.
         return not isinstance(value, int) or value > self.above
 
 
@@ -76,8 +74,8 @@ class Tool:
     approval: Approval | None
     find: Lookup | None
     undo: Callable[..., Request] | None
-    """`undo(key, value, **arguments)`: the request that takes back an effect; `key` is the new request's own, `value` is
-    what the effect's Done carries. It is sent as KEYED."""
+    """`undo(key, value, **arguments)`: the request that takes an effect back. `key` is the new request's own, `value`
+    what the effect's Done carries; it is sent as KEYED. Raises ValueError where the value does not say enough."""
     key_lifetime_s: float | None
     """How long the receiver remembers a key, for KEYED."""
     settle_s: float
@@ -85,8 +83,8 @@ class Tool:
     send_deadline_s: float
     """For the whole exchange, from the wait for a connection to the last byte of the answer."""
     attempts: int
-    """How many answers are asked for at most. For a class that is not repeated on doubt, only tries that provably did not
-    leave are followed by another."""
+    """How many answers are asked for at most. For a class that is not repeated on doubt, only a try that provably did
+    not leave is followed by another."""
     judge: Judge | None
     base: str
     """The receiver's name; the composition maps names to addresses."""
@@ -96,33 +94,33 @@ class Tool:
     code: bool
     """The function does the work itself instead of building a request."""
 
-    def check(self, arguments: Arguments) -> Arguments | BadArguments:
+    def check(self, arguments: Mapping[str, JsonValue]) -> Arguments | BadArguments:
         """The arguments as plain JSON with defaults filled in, or one sentence that names each bad field."""
         valid = validate(self.model, arguments)
         if isinstance(valid, BadArguments):
             return valid
         try:
             self._build(_TRIAL_KEY, valid)
-        except (
-            Exception
-        ) as error:  # the builder is a tool author's code; what it refuses now must not fail later, for ever
-            return BadArguments(f"{self.name} cannot be called like this: {describe(error)}")
-        return _plain(valid)
+        except Exception as error:  # noqa: BLE001  a tool author's code: what it refuses now cannot fail later, for ever
+            return BadArguments(f"{self.name} cannot be called like this, {describe(error)}.")
+        return _written(valid)
 
-    def prepare(self, key: str, arguments: Arguments) -> Request:
-        """The bytes for these checked arguments. Pure: the same for the same key and arguments."""
+    def prepare(self, key: str, arguments: Mapping[str, JsonValue]) -> Request:
+        """The bytes for checked arguments: the same for the same key and arguments. Raises ValueError for unchecked
+        ones."""
         valid = validate(self.model, arguments)
         if isinstance(valid, BadArguments):
             raise ValueError(f"{self.name} was not checked: {valid.reason}")
         return self._build(key, valid)
 
-    def identify(self, arguments: Arguments) -> Arguments:
+    def identify(self, arguments: Mapping[str, JsonValue]) -> Arguments:
         """The identity arguments, in the order of the declaration."""
         return {name: arguments[name] for name in self.identity}
 
     async def send(self, wire: Wire, key: str, request: Request, may_leave: MayLeave = always) -> Answer:
-        """One exchange. `may_leave` gives None, or the sentence for which it must not leave; it is asked last of all."""
-        if self.code:
+        """One exchange. `may_leave` gives None, or the sentence for which it must not leave; it is asked last of
+        all."""
+        if request.method == CALL:
             return await self._call(wire, key, request, may_leave)
         policy = POLICIES[self.effect]
         return await wire.send(
@@ -139,39 +137,44 @@ class Tool:
         """One exchange of an undo request, with its own key. The tool's judge does not apply to it."""
         return await wire.send(self.base, request, key, self.send_deadline_s, may_leave=may_leave)
 
-    async def look_up(self, wire: Wire, key: str, arguments: Arguments) -> Found:
+    async def look_up(self, wire: Wire, key: str, arguments: Mapping[str, JsonValue]) -> Found:
         """One question to the receiver whether it happened."""
         if self.find is None:
             return Unknown(f"{self.name} has no look-up")
         try:
             request = self.find.build(key, **arguments)
-        except Exception as error:  # a tool author's code; a question that cannot be asked is not answered
-            return Unknown(f"the look-up could not be built: {describe(error)}")
+        except Exception as error:  # noqa: BLE001  a tool author's code: what cannot be asked is not answered
+            return Unknown(f"the look-up could not be built, {describe(error)}")
         return await wire.look_up(self.base, request, key, self.send_deadline_s, self.find.judge)
+
+    def needs_look_up(self, answer: Answer) -> bool:
+        """Whether `look_up` must confirm this answer before it is believed.
+
+        A 412 may be the doing of our own earlier send, whose answer was lost: the version has moved on because of us.
+        """
+        return self.find is not None and isinstance(answer, Rejected) and answer.status == 412
 
     def _build(self, key: str, valid: BaseModel) -> Request:
         if self.code:
-            return Request(CALL, self.name, canonical(_plain(valid)))
+            return Request(CALL, self.name, canonical(_written(valid)))
         built = self._apply(key, valid)
         if not isinstance(built, Request):
-            raise TypeError(f"{self.name} returned {type(built).__name__} instead of a Request")
+            raise TypeError(f"the function returned {type(built).__name__} instead of a Request")
         return built
 
     def _apply(self, key: str, valid: BaseModel) -> object:
-        values = {name: getattr(valid, name) for name in type(valid).model_fields}
+        values = {name: getattr(valid, name) for name in self.model.model_fields}
         return self.function(key, **values) if self.takes_key else self.function(**values)
 
     async def _call(self, wire: Wire, key: str, request: Request, may_leave: MayLeave) -> Answer:
-        valid = self.model.model_validate_json(request.body)
-        return await wire.code.call(
-            lambda: self._apply(key, valid),
-            changes=POLICIES[self.effect].changes,
-            deadline_s=self.send_deadline_s,
-            may_leave=may_leave,
-        )
+        try:
+            valid = self.model.model_validate_json(request.body)
+        except ValueError as error:
+            # The request was written by another version of the tool.
+            return NotSent(f"{self.name} does not take these arguments any more, {describe(error)}", last=True)
+        changes = POLICIES[self.effect].changes
+        return await wire.code.call(Job(lambda: self._apply(key, valid), changes, self.send_deadline_s, may_leave))
 
 
-def _plain(valid: BaseModel) -> Arguments:
-    form = plain(valid.model_dump(mode="json"))
-    assert isinstance(form, dict)
-    return form
+def _written(valid: BaseModel) -> Arguments:
+    return {name: plain(value) for name, value in valid.model_dump(mode="json").items()}

@@ -1,8 +1,9 @@
 """What a failed exchange says about the request: it never left, or it may have arrived.
 
-Rule: the single table of exceptions. Every class of httpx's tree is named in it, and what is not provably unsent may have
-arrived. Between requests on one connection there is no proof either: a receiver that closes a kept connection may have read
-the request first. The table relies on the transport, which raises the first three only before a connection is handed out.
+Rule: the single table of exceptions. Every class of httpx's tree is named in it, and what is not provably unsent may
+have arrived. A broken connection that was kept from an earlier request proves nothing either: the receiver may have
+read this one before it closed. The table relies on the transport, which raises the first three only before a
+connection is handed out.
 Must not know: receivers, statuses, effect classes.
 """
 
@@ -24,7 +25,7 @@ FAILURES: dict[type[Exception], Left] = {
     # No request that could be written.
     httpx.UnsupportedProtocol: Left.NEVER,
     httpx.InvalidURL: Left.NEVER,
-    # The rest may come after the first byte, or is a family that has such members.
+    # All others can come after the first byte, or are families with members that can.
     httpx.ReadTimeout: Left.MAYBE,
     httpx.WriteTimeout: Left.MAYBE,
     httpx.TimeoutException: Left.MAYBE,
@@ -49,7 +50,10 @@ FAILURES: dict[type[Exception], Left] = {
     httpx.RequestNotRead: Left.MAYBE,
     httpx.StreamError: Left.MAYBE,
 }
-EXCHANGE_FAILURES = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
+# The roots of the tree: what a failed exchange can raise.
+EXCHANGE = (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, httpx.StreamError)
+# Failures that another try may not meet again, also where the exchange was made by somebody else's code.
+PASSING = (httpx.TransportError, TimeoutError, ConnectionError)
 
 
 def left(error: Exception) -> Left:

@@ -1,7 +1,7 @@
 """How to ask a receiver whether an effect happened.
 
-Rule: an answer counts only where it is about this very key. An API that does not know a query parameter often ignores it and
-lists everything; whatever names another key or reference is not ours.
+Rule: an answer counts only where it is about this very key. An API that does not know a query parameter often ignores
+it and lists everything, so whatever names another key or reference is not ours.
 Must not know: when it is safe to believe "not found" (that depends on deadlines, which the caller keeps).
 """
 
@@ -18,7 +18,8 @@ from tools.status import receiver_id
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """`build(key, **arguments)` gives the GET, `judge(reply)` reads its answer (a 2xx or a 404; `reply.key` is the key)."""
+    """`build(key, **arguments)` gives the GET; `judge(reply)` reads a 2xx or a 404, and finds the key in
+    `reply.key`."""
 
     build: Callable[..., Request]
     judge: Callable[[Reply], Found]

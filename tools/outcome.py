@@ -1,7 +1,7 @@
 """What an exchange with a receiver means: the closed set of answers.
 
-Rule: three outcomes, never two. Done, Rejected and Unknown are the outcomes of an intent; the other answers say why there
-is none yet. An expected failure is one of these values, never an exception.
+Rule: three outcomes, never two. Done, Rejected and Unknown are the outcomes of an intent; the other answers say why
+there is none yet. An expected failure is one of these values, never an exception.
 Must not know: HTTP, Restate, any particular tool.
 """
 

@@ -1,20 +1,22 @@
-"""The border: any Python value becomes plain JSON, and a large one becomes a small one.
+"""The border: any Python value becomes plain JSON.
 
-Rule: it never fails and never depends on anything but the value, so the first run and a replay see the same text. What JSON
+Rule: it never fails and depends on nothing but the value, so the first run and a replay see the same text. What JSON
 has no word for is written like this:
 
-Decimal, UUID, Enum member     its text, or the plain form of its value
-date, time, datetime           ISO 8601; timedelta in seconds
+Decimal, UUID, path            its text
+date, time, datetime           ISO 8601; a timedelta is its seconds
 bytes                          UTF-8 text, each invalid byte as U+FFFD
-tuple, set, frozenset          a list; a set is sorted by its members' JSON so that its order is always the same
-mapping                        an object; a key that is not text becomes its text, a second key of the same text gets "#2"
+member of an Enum              its value
+tuple, set, frozenset          a list; a set is sorted by its members' JSON, so that its order is always the same
+mapping                        an object; a key that is not text becomes its JSON; a second such key gets "#2"
 dataclass, pydantic model      an object of its fields
 NaN, Infinity                  the texts "NaN", "Infinity", "-Infinity" (1e400 reads as Infinity)
-integer beyond 2**53           its decimal text: many JSON readers would round it
-lone surrogate, NUL            U+FFFD
-anything else                  {"error": "…"} that names the type: generators, open files, functions, exceptions
+integer beyond 2**53           its decimal text: many readers of JSON would round the number
+NUL, lone surrogate            U+FFFD
 nested deeper than 32          {"error": "…"}, which also ends a value that contains itself
-Must not know: tools, HTTP, effects.
+anything else                  {"error": "…"} that names the type: generators, open files, functions, exceptions
+
+Must not know: tools, HTTP, effects, sizes.
 """
 
 import dataclasses
@@ -22,7 +24,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
@@ -31,23 +33,36 @@ from uuid import UUID
 from pydantic import BaseModel, JsonValue
 
 DEPTH_MAX = 32
-# The largest integer that every JSON reader keeps exactly (RFC 8259, section 6).
+# The largest integer that every reader of JSON keeps exactly (RFC 8259, section 6).
 INTEGER_MAX = 2**53 - 1
-# Python refuses to write longer integers as decimal text.
+# Python refuses to write integers of more than some 14,000 bits as decimal text.
 _DECIMAL_BITS_MAX = 10_000
-# NUL ends a string in C and is refused by many databases; a lone surrogate cannot be written as UTF-8.
+# NUL ends a string in C and many databases refuse it; a lone surrogate cannot be written as UTF-8.
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
+_WORDS_CHARACTERS_MAX = 500
 
 
 def plain(value: object) -> JsonValue:
     """The value as plain JSON, by the rules above."""
-    return _plain(value, DEPTH_MAX)
+    try:
+        return _plain(value, DEPTH_MAX)
+    except Exception as error:  # noqa: BLE001  a value with code of its own can raise anything, and an effect may be behind it
+        return {"error": f"the value of type {type(value).__name__} could not be read, {describe(error)}"}
 
 
 def text(value: str) -> str:
     """The text without what cannot be stored or sent."""
-    return _UNWRITABLE.sub(_REPLACEMENT, value)
+    return _UNWRITABLE.sub(_REPLACEMENT, str.__str__(value))
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line, never empty: its class, and its text where it has one."""
+    try:
+        words = " ".join(text(str(error)).split())[:_WORDS_CHARACTERS_MAX]
+    except Exception:  # noqa: BLE001  a text that cannot be made must not hide the error itself
+        words = ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def _plain(value: object, depth: int) -> JsonValue:
@@ -64,40 +79,35 @@ def _plain(value: object, depth: int) -> JsonValue:
             return _integer(value)
         case float():
             return _number(value)
+        case list() | tuple():
+            return [_plain(item, depth - 1) for item in value]
+        case set() | frozenset():
+            return sorted((_plain(item, depth - 1) for item in value), key=_written)
+        case Mapping():
+            return _object(value.items(), depth - 1)
+        case _:
+            return _scalar(value, depth)
+
+
+def _scalar(value: object, depth: int) -> JsonValue:
+    match value:
         case Decimal() | UUID() | PurePath():
             return text(str(value))
-        case datetime() | date() | time():
+        case date() | time():
             return value.isoformat()
         case timedelta():
             return value.total_seconds()
         case bytes() | bytearray() | memoryview():
             return text(bytes(value).decode("utf-8", errors="replace"))
-        case _:
-            return _container(value, depth - 1)
-
-
-def _container(value: object, depth: int) -> JsonValue:
-    match value:
         case BaseModel():
-            return _mapping({name: getattr(value, name) for name in type(value).model_fields}, depth)
-        case Mapping():
-            return _mapping(value, depth)
-        case list() | tuple():
-            return [_plain(item, depth) for item in value]
-        case set() | frozenset():
-            return sorted((_plain(item, depth) for item in value), key=_order)
+            fields = [(name, getattr(value, name)) for name in type(value).model_fields]
+            return _object([*fields, *(value.model_extra or {}).items()], depth - 1)
+        case Exception():
+            return {"error": f"the tool returned an exception, {describe(value)}"}
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return _object([(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)], depth - 1)
         case _:
-            return _fields(value, depth)
-
-
-def _fields(value: object, depth: int) -> JsonValue:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _mapping({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth)
-    return {"error": _unknown(value)}
-
-
-def _order(value: JsonValue) -> str:
-    return json.dumps(value, sort_keys=True)
+            return {"error": f"the tool returned a value of type {type(value).__name__}, which has no form in JSON"}
 
 
 def _integer(value: int) -> int | str:
@@ -112,9 +122,8 @@ def _number(value: float) -> float | str:
     return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
 
 
-def _mapping(value: Mapping[object, object] | Mapping[str, object], depth: int) -> dict[str, JsonValue]:
+def _object(items: Iterable[tuple[object, object]], depth: int) -> dict[str, JsonValue]:
     result: dict[str, JsonValue] = {}
-    items: Iterable[tuple[object, object]] = value.items()
     for key, item in items:
         name = _name(key)
         copies = 1
@@ -125,57 +134,9 @@ def _mapping(value: Mapping[object, object] | Mapping[str, object], depth: int) 
 
 
 def _name(key: object) -> str:
-    form = _plain(key, 2)
-    return form if isinstance(form, str) else _order(form)
+    form = _plain(key, DEPTH_MAX)
+    return form if isinstance(form, str) else _written(form)
 
 
-def _unknown(value: object) -> str:
-    kind = type(value).__name__
-    if isinstance(value, Exception):
-        # An exception's text is the author's own words; its representation may hold an address in memory.
-        return f"the tool returned an exception, {describe(value)}"
-    return f"the tool returned a value of type {kind}, which has no form in JSON"
-
-
-def describe(error: BaseException) -> str:
-    """An exception in one line, never empty: its class, and its text where it has one. Safe for broken exceptions."""
-    try:
-        words = shorten(" ".join(text(str(error)).split()), 500)
-    except Exception:  # a text that cannot be made must not hide the error itself
-        words = ""
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
-
-
-def shorten(value: str, limit_bytes: int) -> str:
-    """The text, cut to at most this many bytes of UTF-8 and never inside a character; "…" shows the cut."""
-    raw = text(value).encode()
-    if len(raw) <= limit_bytes:
-        return raw.decode()
-    return raw[: max(0, limit_bytes - 3)].decode(errors="ignore") + "…"
-
-
-def cap(value: JsonValue, limit_bytes: int, *, total_bytes: int | None = None, cut: bool = False) -> JsonValue:
-    """The value itself, or where its JSON is larger than the limit, the beginning of it as text with a marker at its end.
-
-    `cut`: the value is itself only a beginning, of `total_bytes` where that is known. The result's JSON keeps to the limit.
-    """
-    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    size = len(written.encode())
-    if size <= limit_bytes and not cut:
-        return value
-    whole = value if isinstance(value, str) else written
-    total = f"{size if total_bytes is None else total_bytes:,} bytes"
-    more = "more than " if cut and total_bytes is None else ""
-    marker = f"… [cut here: {more}{total} in all. Ask for less: one item, a filter, a page or fewer fields.]"
-    room = limit_bytes - len(marker.encode()) - 2
-    return _fit(whole, max(0, room)) + marker
-
-
-def _fit(whole: str, room_bytes: int) -> str:
-    """The longest beginning whose JSON form has at most this many bytes: quotes and line breaks count double there."""
-    used = 0
-    for position, character in enumerate(whole):
-        used += len(json.dumps(character, ensure_ascii=False).encode()) - 2
-        if used > room_bytes:
-            return whole[:position]
-    return whole
+def _written(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

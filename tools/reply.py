@@ -1,9 +1,10 @@
 """What a receiver answered: status, headers and a body that is already plain JSON or text.
 
-Rule: reading never fails. A body that is not JSON is text, bytes that are not UTF-8 become U+FFFD, a wait that makes no
-sense is no wait. Must not know: what an answer means for an intent (that is the status table), the HTTP client.
+Rule: reading never fails. A body that is not JSON is text, bytes that are not UTF-8 become U+FFFD, a wait that makes
+no sense is no wait. Must not know: what an answer means for an intent (that is the status table), the HTTP client.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Mapping
@@ -12,19 +13,20 @@ from email.utils import parsedate_to_datetime
 
 from pydantic import JsonValue
 
-from tools.plain import plain, shorten
+from tools.plain import plain
+from tools.size import shorten
 
 REPLAYED_HEADERS = ("idempotency-replayed", "idempotent-replayed")
-# A message of the receiver that goes on to a person or the model; longer ones are cut.
-MESSAGE_BYTES = 1_000
+# Of a receiver's own words that go on to a person or the model.
+MESSAGE_BYTES_MAX = 1_000
 # A longer integer is kept as text: Python itself refuses to convert very long ones.
-_INTEGER_DIGITS = 300
-_SECONDS = re.compile(r"\d{1,9}(\.\d{1,9})?")
+_INTEGER_DIGITS_MAX = 300
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer. Header names are in lower case; `body` is text where it is not JSON or was cut."""
+    """One answer. Names of headers are in lower case; `body` is text where it is not JSON or was cut."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -37,58 +39,57 @@ class Reply:
     """The key that the request was about, so that a look-up can compare it with what it reads."""
 
 
-def read(status: int, headers: Mapping[str, str], raw: bytes, *, truncated: bool, key: str | None) -> Reply:
-    """The reply that these bytes are."""
-    replayed = any(headers.get(name, "").strip().lower() == "true" for name in REPLAYED_HEADERS)
-    body = _text(raw) if truncated else _parse(raw)
-    return Reply(status, headers, body, replayed, truncated, key)
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", errors="replace")
-
-
-def _parse(raw: bytes) -> JsonValue:
-    text = _text(raw)
-    if not text.strip():
-        return None
-    try:
-        return plain(json.loads(text, parse_int=_integer))
-    except (ValueError, RecursionError):
-        return plain(text)
-
-
-def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= _INTEGER_DIGITS else digits
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the receiver says is wrong: a code for programs (or its type) and a message for people."""
+    """What the receiver says is wrong: a code and a type for programs, a message for people. Empty where it does not
+    say."""
 
     code: str = ""
     type: str = ""
     message: str = ""
 
 
+def read(status: int, headers: Mapping[str, str], raw: bytes, *, truncated: bool, key: str | None) -> Reply:
+    """The reply that these bytes are."""
+    replayed = any(headers.get(name, "").strip().lower() == "true" for name in REPLAYED_HEADERS)
+    # A decoder that waits for more leaves out a character that was cut in two.
+    words = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=not truncated)
+    body = plain(words) if truncated else _body(words)
+    return Reply(status, headers, body, replayed, truncated, key)
+
+
+def _body(words: str) -> JsonValue:
+    if not words.strip():
+        return None
+    try:
+        return plain(json.loads(words.removeprefix("\ufeff"), parse_int=_integer))
+    except (ValueError, RecursionError):
+        return plain(words)
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _INTEGER_DIGITS_MAX else digits
+
+
 def problem(reply: Reply) -> Problem:
-    """The error in a body, in one of the usual shapes: {"error": {…}}, {"error": "…"}, RFC 9457, {"message": …}, text."""
+    """The error in a body of one of the usual shapes: {"error": {…}}, {"error": "…"}, RFC 9457, {"message": …},
+    text."""
     match reply.body:
         case {"error": dict(error)}:
             return _problem(error)
         case {"error": str(message)}:
-            return Problem(message=shorten(message, MESSAGE_BYTES))
+            return Problem(message=shorten(message, MESSAGE_BYTES_MAX))
         case dict(body):
             return _problem(body)
         case str(message):
-            return Problem(message=shorten(" ".join(message.split()), MESSAGE_BYTES))
+            return Problem(message=shorten(" ".join(message.split()), MESSAGE_BYTES_MAX))
         case _:
             return Problem()
 
 
 def _problem(error: Mapping[str, JsonValue]) -> Problem:
-    message = _first(error, "message", "detail", "error_description", "title")
-    return Problem(_first(error, "code"), _first(error, "type"), shorten(message, MESSAGE_BYTES))
+    message = shorten(_first(error, "message", "detail", "error_description", "title"), MESSAGE_BYTES_MAX)
+    return Problem(_first(error, "code"), _first(error, "type"), message)
 
 
 def _first(error: Mapping[str, JsonValue], *names: str) -> str:
@@ -98,22 +99,25 @@ def _first(error: Mapping[str, JsonValue], *names: str) -> str:
                 return value.strip()
             case int(value) if not isinstance(value, bool):
                 return str(value)
+            case _:
+                pass
     return ""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """How long the receiver asks to wait, in seconds; None where it does not say or says nonsense.
 
-    Zero, negative and past times count as nonsense: our own back-off is the better answer to them. A date is compared with
+    Zero, negative and past count as nonsense: our own back-off is the better answer to them. A date is compared with
     the reply's own `Date`, so no clock of ours is involved.
     """
-    if _SECONDS.fullmatch(milliseconds := headers.get("retry-after-ms", "").strip()):
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if _NUMBER.fullmatch(milliseconds):
         return float(milliseconds) / 1000 or None
     value = headers.get("retry-after", "").strip()
-    if _SECONDS.fullmatch(value):
+    if _NUMBER.fullmatch(value):
         return float(value) or None
     try:
         wait_s = (parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return wait_s if wait_s > 0 else None

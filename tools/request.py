@@ -1,7 +1,7 @@
 """The bytes that leave: one request to a receiver, fixed before it is sent and kept until its outcome is final.
 
-Rule: the same arguments give the same bytes in every process, so a repeat is byte-identical and its digest can be approved.
-A value that cannot be written down that way raises ValueError here, before anything is sealed.
+Rule: the same arguments give the same bytes in every process, so a repeat is byte-identical and its digest can be
+approved. What cannot be written down that way raises ValueError here, before anything is sealed.
 Must not know: keys as headers (the wire adds `Idempotency-Key`), secrets, addresses, effect classes.
 """
 
@@ -13,17 +13,21 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
+# The method of a code tool's request, which names a function and goes to no receiver.
+CALL = "CALL"
 JSON_HEADER = ("content-type", "application/json")
 # What may stand in a header: visible ASCII and spaces. A line break would start a header of its own.
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
 _METHOD = re.compile(r"[A-Z]{1,16}")
-_PATH = re.compile(r"/[\x21-\x7e]*")
+# RFC 3986's characters of a path and a query. A client would rewrite any other one, or a dot segment, on its way out.
+_PATH = re.compile(r"/(?:[A-Za-z0-9/?:@!$&()*+,;=._~-]|%[0-9A-F]{2})*")
+_DOT_SEGMENT = re.compile(r"/(?:\.|%2E){1,2}(?=[/?]|$)")
 _NEVER_HERE = frozenset({"idempotency-key", "authorization", "cookie", "host", "content-length", "transfer-encoding"})
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `path` starts with a slash, is relative to the receiver's base URL and is already percent-encoded."""
+    """One request. `path` starts with a slash, is relative to the receiver's address and already percent-encoded."""
 
     method: str
     path: str
@@ -33,8 +37,10 @@ class Request:
     def __post_init__(self) -> None:
         if not _METHOD.fullmatch(self.method):
             raise ValueError(f"the method {self.method!r} is not one of HTTP's")
-        if self.method != "CALL" and not _PATH.fullmatch(self.path):
-            raise ValueError(f"the path {self.path!r} must start with a slash and be percent-encoded")
+        if self.method != CALL and not _is_path(self.path):
+            raise ValueError(
+                f"the path {self.path!r} must start with a slash, be percent-encoded and have no dot segments"
+            )
         for name, value in self.headers:
             if name != name.lower() or not _HEADER_VALUE.fullmatch(value):
                 raise ValueError(f"the header {name!r} must have a lower-case name and a value of printable ASCII")
@@ -73,6 +79,10 @@ def _pair(entry: JsonValue) -> tuple[str, str]:
             raise ValueError("a header must be a pair of texts")
 
 
+def _is_path(path: str) -> bool:
+    return bool(_PATH.fullmatch(path)) and not _DOT_SEGMENT.search(path)
+
+
 def canonical(value: JsonValue) -> bytes:
     """The one way to write a value: UTF-8, keys sorted, no spaces. Raises ValueError for NaN and lone surrogates."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
@@ -83,12 +93,12 @@ def part(value: str) -> str:
     """One segment of a path. Raises ValueError where the value would name another path (empty, `.`, `..`)."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be part of an address")
-    return quote(value, safe="")
+    return quote(value, safe="")  # a tilde, dot, dash and underscore stay as they are
 
 
 def get(path: str, **params: str | int) -> Request:
     """A GET; the parameters become the query, sorted by name."""
-    query = urlencode(sorted(params.items()), quote_via=quote)
+    query = urlencode(sorted(params.items()), quote_via=quote, safe="")
     return Request("GET", f"{path}?{query}" if query else path)
 
 

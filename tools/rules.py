@@ -1,15 +1,14 @@
 """The checks that refuse an unsafe declaration.
 
-Rule: each fault is one sentence that says what to write instead. A declaration that passes can be treated safely by its class
+Rule: each fault is one sentence that says what to write instead. A declaration that passes can be treated by its class
 alone, so nothing further on needs to ask again.
 Must not know: Restate, HTTP, any particular tool.
 """
 
 import re
 from collections.abc import Iterator
-from typing import get_args
 
-from tools.declaration import Tool
+from tools.declaration import Repeat, Tool
 from tools.effect import POLICIES
 from tools.schema import Signature
 
@@ -17,45 +16,50 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def faults(made: Tool, read: Signature, attempts: int | None) -> Iterator[str]:
-    """What is wrong with the declaration, one sentence each. `attempts` is as it was declared, None where it was not."""
-    yield from _key_faults(made, attempts)
+    """What is wrong, one sentence each. `attempts` is as it was declared, None where it was not."""
+    yield from _key_faults(made)
+    yield from _class_faults(made, attempts)
     yield from _argument_faults(made, read)
     yield from _approval_faults(made, read)
     yield from _number_faults(made, attempts)
 
 
-def _key_faults(made: Tool, attempts: int | None) -> Iterator[str]:
+def _key_faults(made: Tool) -> Iterator[str]:
     policy = POLICIES[made.effect]
-    effect = made.effect.upper()
+    effect = made.effect.name
     if policy.within_lifetime and not made.takes_key:
         yield f"a {effect} tool takes its key as its first parameter, `key: str`"
     if policy.within_lifetime and made.key_lifetime_s is None:
         yield f"a {effect} tool states how long its receiver remembers a key: key_lifetime_s"
     if not policy.within_lifetime and made.key_lifetime_s is not None:
-        yield f"key_lifetime_s says nothing for {effect}, whose receiver remembers no keys"
+        yield f"key_lifetime_s has no meaning for {effect}, whose receiver remembers no keys"
     if not policy.changes and made.takes_key:
         yield f"a {effect} tool changes nothing and gets no key"
-    if not policy.changes and not (made.undo is None and made.amount is None):
-        yield f"a {effect} tool changes nothing, so it has neither undo nor amount"
+
+
+def _class_faults(made: Tool, attempts: int | None) -> Iterator[str]:
+    policy = POLICIES[made.effect]
+    effect = made.effect.name
+    if not policy.changes and (made.undo is not None or made.amount is not None or made.find is not None):
+        yield f"a {effect} tool changes nothing, so it has no undo, no amount and no find"
+    if not policy.changes and made.repeat is not Repeat.ALLOW:
+        yield f"a {effect} tool may always be repeated, so its repeat is not declared"
     if not policy.repeats_on_doubt and attempts is not None:
-        yield f"attempts says nothing for {effect}: a try that may have left is never repeated, one that did not is not counted"
-    if made.code and made.judge:
+        yield f"attempts has no meaning for {effect}: only a try that provably did not leave is followed by another"
+    if made.code and made.judge is not None:
         yield "judge reads a receiver's reply, and a function that does the work itself has none"
 
 
 def _argument_faults(made: Tool, read: Signature) -> Iterator[str]:
-    known = read.arguments
     if not _NAME.fullmatch(made.name):
         yield "a tool's name is at most 64 letters, digits, - and _"
-    if not known and made.identity:
-        yield "identity names arguments, and the function takes none"
     for name in made.identity:
-        if name not in known:
+        if name not in read.arguments:
             yield f"identity names {name!r}, which the function does not take"
     if len(set(made.identity)) != len(made.identity):
         yield "identity names an argument twice"
     for field, argument in (("amount", made.amount), ("currency", made.currency)):
-        if argument is not None and argument not in known:
+        if argument is not None and argument not in read.arguments:
             yield f"{field} names {argument!r}, which the function does not take"
     if made.amount is not None and not _is_integer(read, made.amount):
         yield f"amount names {made.amount!r}, which must be an int: money is counted in the smallest unit"
@@ -87,5 +91,4 @@ def _number_faults(made: Tool, attempts: int | None) -> Iterator[str]:
 
 
 def _is_integer(read: Signature, name: str) -> bool:
-    annotation = read.model.model_fields[name].annotation
-    return annotation is int or int in get_args(annotation)[:1]
+    return read.model.model_fields[name].annotation is int

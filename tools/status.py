@@ -1,80 +1,85 @@
 """What a status means for an intent: the single status table.
 
-Rule: Rejected only where the receiver says that nothing happened and the same request would be refused again; NotSent only
-where it turned the request away before looking at it. Everything that is neither is Unknown. A redirect is never followed:
-the request may have been acted on where it went first.
+Rule: Rejected only where the receiver says that nothing happened and that it would refuse the same request again;
+NotSent only where it turned the request away before looking at it. Whatever is neither is Unknown. A redirect is never
+followed: the request may have been acted on where it went first.
 Must not know: the HTTP client, keys, effect classes, any tool.
 """
 
 from collections.abc import Callable
 
+from pydantic import JsonValue
+
 from tools.outcome import Answer, Done, Doubt, InFlight, NotSent, Rejected, Unknown
 from tools.plain import describe
 from tools.reply import Problem, Reply, problem, retry_after_s
 
-# The receiver is still busy with the first request under this key. Only the code says so: a 409 alone may be a plain refusal.
-IN_FLIGHT_CODES = frozenset({"idempotency_in_flight", "idempotency_key_in_use"})
-# This key came with another body.
-REUSED_CODES = frozenset({"idempotency_key_reused", "idempotency_error"})
+# The receiver is still busy with the first request under this key. A bare 409 may as well be a plain refusal.
+IN_FLIGHT = frozenset({"idempotency_in_flight", "idempotency_key_in_use"})
+# This key came with another body. Stripe says so with a 400 of this type; its 409 of this type means "in use".
+KEY_REUSED = "idempotency_key_reused"
+KEY_ERROR_TYPE = "idempotency_error"
 # A 429 that no waiting within a run's budget will turn into a success.
-EXHAUSTED_CODES = frozenset({"insufficient_quota", "quota_exceeded"})
+EXHAUSTED = frozenset({"insufficient_quota", "quota_exceeded"})
 
 Judge = Callable[[Reply], Answer]
 
 
 def answer(reply: Reply, judge: Judge | None) -> Answer:
-    """The answer that this reply is."""
-    trouble = problem(reply)
-    words = _words(reply, trouble)
+    """The answer that this reply is. `judge` reads a 2xx; without one a 2xx is Done."""
+    match reply.status // 100:
+        case 2:
+            return _success(reply, judge)
+        case 4:
+            return _refusal(reply, problem(reply))
+        case 5 if reply.replayed:
+            return Unknown(f"{_words(reply)}; that is the stored answer to this key", Doubt.STORED_ERROR)
+        case 3:
+            return Unknown(f"{_words(reply)}; redirects are not followed", Doubt.SERVER_ERROR)
+        case _:
+            return Unknown(_words(reply), Doubt.SERVER_ERROR)
+
+
+def _refusal(reply: Reply, trouble: Problem) -> Answer:
     names = {trouble.code, trouble.type}
     match reply.status:
-        case status if 200 <= status <= 299:
-            return judged(reply, judge)
         case 408 | 425:
-            return Unknown(words, Doubt.SERVER_ERROR)
-        case 409 if names & IN_FLIGHT_CODES:
-            return InFlight(words, retry_after_s(reply.headers))
-        case 400 | 409 | 422 if names & REUSED_CODES:
-            return Unknown(words, Doubt.KEY_REUSED)
+            return Unknown(_words(reply), Doubt.SERVER_ERROR)
+        case 400 | 409 | 422 if KEY_REUSED in names:
+            return Unknown(_words(reply), Doubt.KEY_REUSED)
+        case 400 | 422 if KEY_ERROR_TYPE in names:
+            return Unknown(_words(reply), Doubt.KEY_REUSED)
+        case 409 if names & IN_FLIGHT or KEY_ERROR_TYPE in names:
+            return InFlight(_words(reply), retry_after_s(reply.headers))
         case 412:
-            return Rejected(_stale(trouble), reply.status, reply.body)
+            return Rejected(f"{_words(reply)}: it has changed since that version; read it again", 412, reply.body)
         case 429:
-            return NotSent(words, retry_after_s(reply.headers), last=bool(names & EXHAUSTED_CODES))
-        case status if 400 <= status <= 499:
-            return Rejected(words, reply.status, reply.body)
-        case status if 300 <= status <= 399:
-            return Unknown(f"{words}; redirects are not followed", Doubt.SERVER_ERROR)
-        case status if 500 <= status <= 599 and reply.replayed:
-            return Unknown(f"{words}; it is the stored answer to this key", Doubt.STORED_ERROR)
+            return NotSent(_words(reply), retry_after_s(reply.headers), last=bool(names & EXHAUSTED))
         case _:
-            return Unknown(words, Doubt.SERVER_ERROR)
+            return Rejected(_words(reply), reply.status, reply.body)
 
 
-def judged(reply: Reply, judge: Judge | None) -> Answer:
-    """A 2xx: what the tool's judge says, or Done. A judge that fails leaves it open: the effect may well have happened."""
+def _success(reply: Reply, judge: Judge | None) -> Answer:
     if judge is None:
         return Done(reply.body, receiver_id(reply.body))
     try:
         return judge(reply)
-    except Exception as error:  # a judge is a tool author's code; its failure must not undo the knowledge of a 2xx
-        return Unknown(f"the tool could not judge the answer {reply.status}: {describe(error)}", Doubt.JUDGED)
+    except Exception as error:  # noqa: BLE001  a tool author's code: its failure must not undo what a 2xx says
+        return Unknown(f"the tool could not judge the answer (HTTP {reply.status}), {describe(error)}", Doubt.JUDGED)
 
 
-def receiver_id(body: object) -> str | None:
-    """The receiver's name for the effect: the `id` in the body, where there is one."""
+def receiver_id(body: JsonValue) -> str | None:
+    """The receiver's name for the effect: the `id` in its answer, where there is one."""
     match body:
         case {"id": str(name)} if name:
             return name
         case {"id": int(number)} if not isinstance(number, bool):
             return str(number)
-    return None
+        case _:
+            return None
 
 
-def _words(reply: Reply, trouble: Problem) -> str:
+def _words(reply: Reply) -> str:
+    trouble = problem(reply)
     code = f" {trouble.code}" if trouble.code else ""
     return f"{trouble.message or 'the receiver gave no reason'} (HTTP {reply.status}{code})"
-
-
-def _stale(trouble: Problem) -> str:
-    said = f" The receiver says: {trouble.message}" if trouble.message else ""
-    return f"somebody else has changed it since that version was read; read it again and decide anew.{said}"

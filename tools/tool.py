@@ -1,13 +1,13 @@
-"""How a function becomes a tool: the one module that a tool's author and the services import.
+"""How a function becomes a tool: the one module that a tool's author imports.
 
-Rule: a wrong declaration is one sentence at import, so that it is seen at start-up and not on the first crash.
+Rule: a wrong declaration is one sentence at import, so that it is seen at start-up and not after the first crash.
 Must not know: Restate, HTTP, any particular tool.
 """
 
 from collections.abc import Callable
 
 from tools.declaration import Approval, Repeat, Tool
-from tools.effect import Effect
+from tools.effect import POLICIES, Effect
 from tools.lookup import Lookup
 from tools.request import Request
 from tools.rules import faults
@@ -16,19 +16,19 @@ from tools.status import Judge
 
 __all__ = ["Approval", "BadArguments", "BadDeclaration", "Lookup", "Repeat", "Tool", "registry", "tool"]
 
-# Two more tries after the first: they cover a restart of the receiver, and a turn still ends within its model's patience.
+# Two more after the first: they cover a restart of the receiver, and the turn still ends within a caller's patience.
 ATTEMPTS = 3
 # Long enough for a slow payment API, short enough that a run can be cancelled and a worker can leave.
 SEND_DEADLINE_S = 10.0
-# After the send deadline a request may still be in the receiver's queue; APIs that commit before they answer need far less.
+# A request that has arrived may still be in the receiver's queue; APIs that commit before they answer need far less.
 SETTLE_S = 5.0
 
 
-def tool(
+def tool(  # noqa: PLR0913  one declaration, all of it by name
     *,
     effect: Effect,
     identity: tuple[str, ...] | None = None,
-    repeat: Repeat = Repeat.ASK,
+    repeat: Repeat | None = None,
     amount: str | None = None,
     currency: str | None = None,
     approval: Approval | None = None,
@@ -41,10 +41,11 @@ def tool(
     judge: Judge | None = None,
     base: str = "receiver",
 ) -> Callable[[Callable[..., object]], Tool]:
-    """Declares a tool. Raises BadDeclaration with one sentence.
+    """Declares a tool; the fields are Tool's. Raises BadDeclaration with one sentence.
 
-    A function that returns `Request` builds the bytes and the wire sends them; any other function does the work itself.
-    `attempts` is refused where the class is not repeated on doubt; 0 counts as 1, because a call that is asked for is made.
+    A function that returns `Request` builds the bytes, and the wire sends them; any other function does the work
+    itself. `identity` is by default all arguments, `repeat` ASK for what changes something. `attempts` of 0 counts as
+    1, because a call that is asked for is made; for a class that is not repeated on doubt it is refused.
     """
 
     def decorate(function: Callable[..., object]) -> Tool:
@@ -55,7 +56,7 @@ def tool(
             effect=effect,
             schema=read.schema,
             identity=read.arguments if identity is None else identity,
-            repeat=repeat,
+            repeat=repeat or (Repeat.ASK if POLICIES[effect].changes else Repeat.ALLOW),
             amount=amount,
             currency=currency,
             approval=_completed(approval, amount),
@@ -80,7 +81,7 @@ def tool(
 
 
 def _completed(approval: Approval | None, amount: str | None) -> Approval | None:
-    """A limit without an argument is one on the amount."""
+    """A limit that names no argument is one on the amount."""
     if approval is None or approval.above is None or approval.argument is not None:
         return approval
     return Approval(approval.always, amount, approval.above)
@@ -89,8 +90,8 @@ def _completed(approval: Approval | None, amount: str | None) -> Approval | None
 def registry(tools: tuple[Tool, ...]) -> dict[str, Tool]:
     """The tools by name. Raises BadDeclaration for a name that is there twice."""
     names: dict[str, Tool] = {}
-    for tool in tools:
-        if tool.name in names:
-            raise BadDeclaration(f"there are two tools of the name {tool.name!r}.")
-        names[tool.name] = tool
+    for made in tools:
+        if made.name in names:
+            raise BadDeclaration(f"there are two tools of the name {made.name!r}.")
+        names[made.name] = made
     return names

@@ -1,10 +1,10 @@
 """How a request reaches the socket: an httpx transport over aiohttp that sends each request at most once.
 
-Rule: a failure before a connection is handed out is a ConnectError or ConnectTimeout, any later one never is. aiohttp's own
-names do not tell the two apart (a receiver that hangs up after reading and a refused connection are both connection errors),
-and aiohttp repeats GET, PUT and DELETE by itself when a kept connection breaks. So the connector notes the moment when it
-hands out a connection, and errors leave aiohttp under other names, which it does not repeat.
-What remains between `may_leave` and the socket is one turn of the event loop and the kernel.
+Rule: a failure before a connection is handed out is a ConnectError or ConnectTimeout, a later one never is. aiohttp's
+names do not tell the two apart (a refused connection and a receiver that hangs up after reading are both connection
+errors), and aiohttp repeats GET, PUT and DELETE by itself when a kept connection breaks. So the connector notes the
+moment at which it hands out a connection, and errors leave aiohttp under httpx's names, which it does not repeat. What
+remains between `may_leave` and the socket: one turn of the event loop, and the kernel.
 Must not know: keys, statuses, what a failure means for an intent.
 """
 
@@ -14,53 +14,57 @@ from dataclasses import dataclass
 
 import aiohttp
 import httpx
+from aiohttp.connector import Connection
 from yarl import URL
 
 CHUNK_BYTES = 16_384
-EXTENSION = "departure"
+# Where a request carries its departure, among httpx's extensions.
+DEPARTURE = "departure"
+_FAILURES = (aiohttp.ClientError, OSError)
 
 
-class Held(Exception):
+class Held(Exception):  # noqa: N818  not an error: the request was held back
     """`may_leave` said no; the text is its sentence. The request did not leave."""
 
 
 @dataclass(slots=True)
 class Departure:
-    """One request on its way: asks before it leaves, and knows whether it may have left."""
+    """One request on its way out: asks before it leaves, and knows whether it may have left."""
 
     may_leave: Callable[[], str | None]
     left: bool = False
 
     def leave(self) -> None:
+        """Raises Held where it may not."""
         if (sentence := self.may_leave()) is not None:
             raise Held(sentence)
         self.left = True
 
 
-_DEPARTURE: ContextVar[Departure] = ContextVar("departure")
+_departing: ContextVar[Departure] = ContextVar("departing")
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Asks for permission when a connection is there, which is the last moment before bytes are written."""
+    """Asks for permission when it has a connection, which is the last moment before bytes are written."""
 
     async def connect(
         self, req: aiohttp.ClientRequest, traces: list[aiohttp.tracing.Trace], timeout: aiohttp.ClientTimeout
-    ) -> aiohttp.connector.Connection:
+    ) -> Connection:
         connection = await super().connect(req, traces, timeout)
         try:
-            _DEPARTURE.get().leave()
-        except Held:
+            _departing.get().leave()
+        except BaseException:
             connection.release()
             raise
         return connection
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Renames errors inside aiohttp's own loop, so that it never repeats a request."""
+async def _renaming(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Renames failures inside aiohttp's own loop, which repeats only what it knows by name."""
     try:
         return await handler(request)
-    except (aiohttp.ClientError, OSError) as error:
-        raise _renamed(error, _DEPARTURE.get()) from error
+    except _FAILURES as error:
+        raise _renamed(error, _departing.get()) from error
 
 
 def _renamed(error: Exception, departure: Departure) -> httpx.TransportError:
@@ -69,11 +73,9 @@ def _renamed(error: Exception, departure: Departure) -> httpx.TransportError:
         return httpx.UnsupportedProtocol(words)
     if not departure.left:
         return httpx.ConnectTimeout(words) if isinstance(error, TimeoutError) else httpx.ConnectError(words)
-    if isinstance(error, TimeoutError):
-        return httpx.ReadTimeout(words)
     if isinstance(error, aiohttp.ClientResponseError):
         return httpx.RemoteProtocolError(words)
-    return httpx.ReadError(words)
+    return httpx.ReadTimeout(words) if isinstance(error, TimeoutError) else httpx.ReadError(words)
 
 
 class _Body(httpx.AsyncByteStream):
@@ -85,7 +87,7 @@ class _Body(httpx.AsyncByteStream):
         try:
             async for chunk in self._response.content.iter_chunked(CHUNK_BYTES):
                 yield chunk
-        except (aiohttp.ClientError, OSError) as error:
+        except _FAILURES as error:
             raise _renamed(error, self._departure) from error
 
     async def aclose(self) -> None:
@@ -94,23 +96,25 @@ class _Body(httpx.AsyncByteStream):
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """One pool of connections. `keep_alive=False` opens one for each request: none that may be closing meanwhile."""
+    """One pool of connections. Without `keep_alive_s` each request has a connection of its own."""
 
-    def __init__(self, *, connections: int, connect_s: float, keep_alive: bool, keep_alive_s: float) -> None:
-        options = {"keepalive_timeout": keep_alive_s} if keep_alive else {"force_close": True}
+    def __init__(self, *, connections: int, connect_s: float, keep_alive_s: float | None) -> None:
         self._session = aiohttp.ClientSession(
-            connector=_Connector(limit=connections, **options),
-            cookie_jar=aiohttp.DummyCookieJar(),
+            connector=_Connector(limit=connections, keepalive_timeout=keep_alive_s)
+            if keep_alive_s is not None
+            else _Connector(limit=connections, force_close=True),
+            middlewares=(_renaming,),
             timeout=aiohttp.ClientTimeout(total=None, connect=connect_s),
-            middlewares=(_once,),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
             auto_decompress=False,
             trust_env=False,
-            skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        departure: Departure = request.extensions[EXTENSION]
-        token = _DEPARTURE.set(departure)
+        """Sends it once. Raises httpx.TransportError, or Held."""
+        departure: Departure = request.extensions[DEPARTURE]
+        token = _departing.set(departure)
         try:
             response = await self._session.request(
                 request.method,
@@ -119,13 +123,12 @@ class Transport(httpx.AsyncBaseTransport):
                 data=request.content or None,
                 allow_redirects=False,
             )
-        except (aiohttp.ClientError, OSError) as error:
+        except _FAILURES as error:
             raise _renamed(error, departure) from error
         finally:
-            _DEPARTURE.reset(token)
-        return httpx.Response(
-            status_code=response.status, headers=response.raw_headers, stream=_Body(response, departure)
-        )
+            _departing.reset(token)
+        body = _Body(response, departure)
+        return httpx.Response(status_code=response.status, headers=response.raw_headers, stream=body)
 
     async def aclose(self) -> None:
         await self._session.close()

@@ -1,75 +1,75 @@
 """One HTTP exchange to one answer: nothing is repeated, redirected or raised.
 
-Rule: the whole exchange has a deadline, the body a size, and just before the bytes leave `may_leave` is asked. What a failure
-means is in the failure table, what a status means in the status table. The wire adds `Idempotency-Key` and the secrets.
-It uses an httpx transport without httpx's client: cookies, redirects, proxies and netrc from the environment have no place
-between fixed bytes and a socket.
+Rule: the whole exchange has a deadline, the body has a size, and `may_leave` is asked just before the bytes leave.
+What a failure means is in the failure table, what a status means in the status table. The wire adds `Idempotency-Key`
+and secrets. It uses an httpx transport without httpx's client: cookies, redirects, and proxies and netrc from the
+environment have no place between fixed bytes and a socket.
 Must not know: effect classes, when to try again, the environment, the wall clock.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeVar, assert_never
 
 import httpx
-from pydantic import JsonValue
 
 from tools import failure, reply, status
+from tools.base import Base, Sizes
 from tools.code import CodePool
 from tools.failure import Left
-from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotSent, Rejected, Unknown
-from tools.plain import cap, describe
+from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotSent, Pending, Rejected, Unknown
+from tools.plain import describe
 from tools.reply import Reply
 from tools.request import Request
+from tools.size import cap
 from tools.status import Judge
 
+__all__ = ["Base", "MayLeave", "Reply", "Sizes", "Wire", "always"]
+
 KEY_HEADER = "idempotency-key"
-KEY_CHARACTERS_MAX = 255
+# 255 characters is what Stripe and most others allow.
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_LENGTH = re.compile(r"[0-9]{1,15}")
+_HEADERS = (("accept", "application/json"), ("accept-encoding", "identity"), ("user-agent", "pawl"))
 
 A = TypeVar("A", bound=Answer | Found)
 MayLeave = Callable[[], str | None]
+"""None, or the sentence for which a request must not leave. Also called from the threads of code tools."""
 
 
-def always() -> None:
-    """The `may_leave` of who has nothing to check."""
-    return
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """A receiver: where it is, and what goes into the header of every request to it (authorisation, version)."""
-
-    url: str
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+def always() -> str | None:
+    """The `may_leave` of a caller who has nothing to check."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """The wire's limits."""
-
-    connect_s: float = 5.0
-    """Until a connection is there, waiting for a free one included. Nothing has left yet, so giving up early costs little."""
-    body_bytes: int = 1_048_576
-    """Read of a body. Enough for any object that a tool should return; a longer one is cut, not read to its end."""
-    value_bytes: int = 32_000
-    """Of an answer that is kept and shown to the model: about 8,000 tokens."""
-    connections: int = 64
-    """At once to one receiver. A receiver that hangs holds one each until the deadline; the others must still get through."""
-    keep_alive_s: float = 4.0
-    """A connection is kept idle. Shorter than the 5 s after which common servers close, so that they rarely close first."""
-    code_threads: int = 32
-    """Code tools at once. Threads are cheap while they wait, and a hung tool keeps its own until it ends."""
+class _Trip:
+    base: str
+    request: Request
+    key: str | None
+    """Goes into the header."""
+    about: str | None
+    """Goes into the reply, for the judge of a look-up."""
+    deadline_s: float
+    fresh: bool = False
 
 
 class Wire:
-    """The way out, for all receivers. Used in one event loop; `aclose` ends it."""
+    """The way out to all receivers. Used in one event loop; `aclose` ends it."""
 
-    def __init__(self, bases: Mapping[str, Base], sizes: Sizes = Sizes()) -> None:
+    def __init__(self, bases: Mapping[str, Base], sizes: Sizes | None = None) -> None:
         self.bases = dict(bases)
-        self.sizes = sizes
-        self.code = CodePool(sizes.code_threads, sizes.value_bytes)
+        self.sizes = sizes or Sizes()
+        self.code = CodePool(self.sizes.code_threads, self.sizes.value_bytes)
         self._transports: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}
+        self._closed = False
+
+    @staticmethod
+    def load() -> None:
+        """Imports the HTTP client, which takes a third of a second: call it in a thread once the port is open."""
+        from tools import transport as _  # noqa: F401
 
     async def send(
         self,
@@ -81,89 +81,71 @@ class Wire:
         may_leave: MayLeave = always,
         fresh: bool = False,
     ) -> Answer:
-        """Sends it once. `fresh`: over a connection of its own, for what must not be sent again after a doubtful answer."""
-        got = await self._exchange(base, request, key, deadline_s, may_leave, fresh)
-        if not isinstance(got, Reply):
-            return got
-        return self._capped(status.answer(got, judge), got)
+        """Sends it once.
+
+        `fresh`: over a connection of its own. A kept one may just be closing, which leaves a doubt that is cheap where
+        the request can be repeated and costs a person's time where it cannot.
+        """
+        got = await self._exchange(_Trip(base, request, key, key, deadline_s, fresh), may_leave)
+        return self._small(status.answer(got, judge), got) if isinstance(got, Reply) else got
 
     async def look_up(
         self, base: str, request: Request, key: str, deadline_s: float, judge: Callable[[Reply], Found]
     ) -> Found:
         """Asks once. The judge sees a 2xx and a 404; no other answer says anything about the effect."""
-        got = await self._exchange(base, request, None, deadline_s, always, fresh=False, about=key)
+        got = await self._exchange(_Trip(base, request, None, key, deadline_s), always)
         if not isinstance(got, Reply):
             return got
-        if got.status == 404 or 200 <= got.status <= 299:
-            try:
-                return self._capped(judge(got), got)
-            except Exception as error:  # a judge is a tool author's code; what it cannot read is not an answer
-                return Unknown(f"the look-up's answer could not be judged: {describe(error)}", Doubt.JUDGED)
-        match status.answer(got, None):
-            case Rejected(reason) | InFlight(reason):
-                return Unknown(f"the look-up was refused: {reason}", Doubt.SERVER_ERROR)
-            case other:
-                return other
+        if got.status != 404 and got.status // 100 != 2:
+            return _unanswered(status.answer(got, None))
+        try:
+            return self._small(judge(got), got)
+        except Exception as error:  # noqa: BLE001  a tool author's code: what it cannot read is no answer
+            return Unknown(f"the answer to the look-up could not be judged, {describe(error)}", Doubt.JUDGED)
 
-    async def _exchange(
-        self,
-        base: str,
-        request: Request,
-        key: str | None,
-        deadline_s: float,
-        may_leave: MayLeave,
-        fresh: bool,
-        about: str | None = None,
-    ) -> Reply | NotSent | Unknown:
+    async def _exchange(self, trip: _Trip, may_leave: MayLeave) -> Reply | NotSent | Unknown:
         from tools.transport import Departure, Held
 
-        if (target := self.bases.get(base)) is None:
-            return NotSent(f"no address is configured for the receiver {base!r}", last=True)
+        if trip.key is not None and not _KEY.fullmatch(trip.key):
+            raise ValueError("a key is 1 to 255 visible ASCII characters")
+        if self._closed:
+            return NotSent("the worker is leaving and sends nothing more")
+        if trip.base not in self.bases:
+            return NotSent(f"no address is configured for the receiver {trip.base!r}", last=True)
         departure = Departure(may_leave)
         try:
-            async with asyncio.timeout(deadline_s):
-                return await self._once(base, target, request, key, departure, fresh, about or key)
+            async with asyncio.timeout(trip.deadline_s):
+                return await self._reply(trip, departure)
         except Held as held:
             return NotSent(str(held))
         except TimeoutError:
-            if not departure.left:
-                return NotSent(f"no connection to {target.url} within {deadline_s:g} s; nothing left")
-            return Unknown(f"no whole answer within {deadline_s:g} s")
-        except failure.EXCHANGE_FAILURES as error:
-            if failure.left(error) is Left.NEVER and not departure.left:
-                return NotSent(f"no connection to {target.url}: {describe(error)}")
-            return Unknown(f"no whole answer: {describe(error)}")
+            if departure.left:
+                return Unknown(f"no whole answer from the {trip.base} within {trip.deadline_s:g} s")
+            return NotSent(f"no connection to the {trip.base} within {trip.deadline_s:g} s")
+        except failure.EXCHANGE as error:
+            if departure.left or failure.left(error) is Left.MAYBE:
+                return Unknown(f"no whole answer from the {trip.base}, {describe(error)}")
+            return NotSent(f"no connection to the {trip.base}, {describe(error)}")
 
-    async def _once(
-        self,
-        base: str,
-        target: Base,
-        request: Request,
-        key: str | None,
-        departure: object,
-        fresh: bool,
-        about: str | None,
-    ) -> Reply:
-        headers = [*request.headers, ("accept", "application/json"), ("accept-encoding", "identity")]
-        headers += [("user-agent", "pawl"), *target.headers]
-        if key is not None:
-            headers.append((KEY_HEADER, key))
+    async def _reply(self, trip: _Trip, departure: object) -> Reply:
+        base = self.bases[trip.base]
+        key = () if trip.key is None else ((KEY_HEADER, trip.key),)
         outgoing = httpx.Request(
-            request.method,
-            target.url.rstrip("/") + request.path,
-            headers=headers,
-            content=request.body,
+            trip.request.method,
+            base.url.rstrip("/") + trip.request.path,
+            headers=(*trip.request.headers, *_HEADERS, *base.headers, *key),
+            content=trip.request.body,
             extensions={"departure": departure},
         )
-        response = await self._transport(base, fresh).handle_async_request(outgoing)
+        response = await self._transport(trip).handle_async_request(outgoing)
         try:
-            raw, truncated = await self._read(response)
+            raw, truncated = await self._body(response)
         finally:
             await response.aclose()
-        names = {name.lower(): value for name, value in response.headers.items()}
-        return reply.read(response.status_code, names, raw, truncated=truncated, key=about)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return reply.read(response.status_code, headers, raw, truncated=truncated, key=trip.about)
 
-    async def _read(self, response: httpx.Response) -> tuple[bytes, bool]:
+    async def _body(self, response: httpx.Response) -> tuple[bytes, bool]:
         raw = bytearray()
         async for chunk in response.aiter_bytes():
             raw += chunk
@@ -171,30 +153,40 @@ class Wire:
                 return bytes(raw[: self.sizes.body_bytes]), True
         return bytes(raw), False
 
-    def _transport(self, base: str, fresh: bool) -> httpx.AsyncBaseTransport:
+    def _transport(self, trip: _Trip) -> httpx.AsyncBaseTransport:
         from tools.transport import Transport
 
-        if (found := self._transports.get((base, fresh))) is None:
-            found = self._transports[base, fresh] = Transport(
-                connections=self.sizes.connections,
-                connect_s=self.sizes.connect_s,
-                keep_alive=not fresh,
-                keep_alive_s=self.sizes.keep_alive_s,
+        pool = (trip.base, trip.fresh)
+        if pool not in self._transports:
+            keep_alive_s = None if trip.fresh else self.sizes.keep_alive_s
+            self._transports[pool] = Transport(
+                connections=self.sizes.connections, connect_s=self.sizes.connect_s, keep_alive_s=keep_alive_s
             )
-        return found
+        return self._transports[pool]
 
-    def _small(self, value: JsonValue, got: Reply) -> JsonValue:
+    def _small(self, answer: A, got: Reply) -> A:
+        if not isinstance(answer, Done | Rejected):
+            return answer
+        cut = got.truncated and answer.value is got.body
         length = got.headers.get("content-length", "")
-        total_bytes = int(length) if got.truncated and length.isdecimal() else None
-        return cap(value, self.sizes.value_bytes, total_bytes=total_bytes, cut=got.truncated)
-
-    def _capped(self, answer: A, got: Reply) -> A:
-        if isinstance(answer, Done | Rejected):
-            return replace(answer, value=self._small(answer.value, got))
-        return answer
+        total_bytes = int(length) if cut and _LENGTH.fullmatch(length) else None
+        return replace(answer, value=cap(answer.value, self.sizes.value_bytes, total_bytes=total_bytes, cut=cut))
 
     async def aclose(self) -> None:
-        """Closes every connection."""
-        transports, self._transports = self._transports, {}
-        for transport in transports.values():
+        """Closes every connection. What is under way ends as Unknown."""
+        self._closed = True
+        for transport in self._transports.values():
             await transport.aclose()
+
+
+def _unanswered(answer: Answer) -> Found:
+    """A look-up with another status says nothing about the effect, whatever that status says about the look-up."""
+    match answer:
+        case Unknown() | NotSent():
+            return answer
+        case Rejected(reason=reason) | InFlight(reason=reason) | Pending(reason=reason):
+            return Unknown(f"the look-up was refused: {reason}", Doubt.SERVER_ERROR)
+        case Done():
+            return Unknown("the look-up was not answered", Doubt.SERVER_ERROR)
+        case _:
+            assert_never(answer)
