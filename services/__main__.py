@@ -18,7 +18,10 @@ def main(arguments: list[str]) -> int:
         print(settings_text())
         return 0
     if arguments:
-        print(f"python -m services takes no arguments, {arguments[0]!r} was given; --help lists the settings.", file=sys.stderr)
+        print(
+            f"python -m services takes no arguments, {arguments[0]!r} was given; --help lists the settings.",
+            file=sys.stderr,
+        )
         return 2
     from services import log, serve
     from services.app import application, outside

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import restate
-from restate import ObjectContext, ObjectSharedContext, TerminalError, VirtualObject
+from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, TerminalError, VirtualObject
 
 from services import public, state
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
@@ -73,7 +73,9 @@ def agent_object(outside: Outside) -> VirtualObject:
         if isinstance(last, Tombstone):
             raise TerminalError(public.gone(ctx.key(), last), 410)
         if begun is None:
-            raise TerminalError(f"no run has started under the id {ctx.key()!r} (one that was submitted may be queued).", 404)
+            raise TerminalError(
+                f"no run has started under the id {ctx.key()!r} (one that was submitted may be queued).", 404
+            )
         return public.status(ctx.key(), begun, await state.run_row(ctx), last, await state.intents(ctx))
 
     @agent.handler(name="decide", kind="shared", input_serde=BodyCodec(DecideRequest), output_serde=answers)
@@ -136,7 +138,7 @@ def actor(ctx: ObjectSharedContext, outside: Outside) -> str:
 
 async def still_there(ctx: ObjectSharedContext, invocation: str) -> bool:
     """Whether an invocation goes on. One that was killed or purged is not there, and the run may be started again."""
-    ended = ctx.attach_invocation(invocation)
+    ended: RestateDurableFuture[Any] = ctx.attach_invocation(invocation)
     timer = ctx.sleep(timedelta(seconds=GLANCE_S))
     completed, _ = await restate.wait_completed(ended, timer)
     return ended not in completed

@@ -52,11 +52,12 @@ def secrets(token: SecretStr | None) -> tuple[tuple[str, str], ...]:
 
 
 def provider_of(settings: Settings) -> Provider:
-    key = settings.model_key
+    key, reasons = settings.model_key, settings.model_cut_reasons
     if key is None and not settings.model_url.startswith(LOCAL):
-        raise BadSettings(f"PAWL_MODEL_KEY is missing: {settings.model_url} is not a local address and will ask for a key.")
-    more = {} if settings.model_cut_reasons is None else {"cut_reasons": settings.model_cut_reasons}
-    return Provider(
+        raise BadSettings(
+            f"PAWL_MODEL_KEY is missing: {settings.model_url} is not a local address and will ask for a key."
+        )
+    provider = Provider(
         base_url=settings.model_url,
         key=key or SecretStr("none"),
         name=settings.model_name,
@@ -64,14 +65,14 @@ def provider_of(settings: Settings) -> Provider:
         keep_unknown=settings.model_keep_unknown,
         parallel_calls=settings.model_parallel_calls,
         max_output_tokens=settings.model_max_output_tokens,
-        extra=settings.model_extra,
+        extra=settings.model_fields_added,
         deadline_s=settings.model_deadline_s,
         attempts=settings.model_attempts,
         backoff_s=settings.model_backoff_s,
         price_in=settings.model_price_in,
         price_out=settings.model_price_out,
-        **more,
     )
+    return provider if reasons is None else provider.model_copy(update={"cut_reasons": reasons})
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -1,7 +1,7 @@
 """Judging a reply: is it in order, and what becomes of each of its calls. Pure.
 
-Rule: a call is run with arguments that are an object and that the tool has checked, or it is answered with a sentence that
-says what to do. What cannot be read costs its own call only; a reply that was cut off costs all of its calls.
+Rule: a call is run with arguments that are an object and that the tool has checked, or it is answered with a sentence
+that says what to do. What cannot be read costs its own call only; a reply that was cut off costs all of its calls.
 
 | call                                                    | what happens                                        |
 | ------------------------------------------------------- | --------------------------------------------------- |
@@ -17,8 +17,8 @@ says what to do. What cannot be read costs its own call only; a reply that was c
 | maybe cut off, and the tool only reads                  | run                                                 |
 | the same as another of the turn                         | run: what to do about it is the ledger's decision   |
 
-A call may be cut off where as many tokens came as were allowed although the provider says that the reply is whole. The text
-`null` counts as an empty object for a tool without parameters, and as no object for any other.
+A call may be cut off where as many tokens came as were allowed although the provider says that the reply is whole.
+The text `null` counts as an empty object for a tool without parameters, and as no object for any other.
 Must not know: limits of the whole run, Restate, the ledger.
 """
 

@@ -19,6 +19,8 @@ from services.busy import Busy
 from services.codec import codec
 
 T = TypeVar("T")
+Kind = Any
+"""A dataclass. The type checker has no word for a class that is also hashable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Journal:
         self.home: str | None = None
         self._ran_here: set[str] = set()
 
-    def step(self, name: str, kinds: tuple[type[Any], ...], action: Callable[[], Awaitable[T]]) -> Step[T]:
+    def step(self, name: str, kinds: tuple[Kind, ...], action: Callable[[], Awaitable[T]]) -> Step[T]:
         """Create a step whose result is one of `kinds`, which are dataclasses told apart by `kind`.
 
         Steps that are created before one of them is awaited run at the same time; the journal keeps the order of creation.
@@ -76,7 +78,7 @@ class Journal:
             raise Restarted(value.invocation)
         return value  # type: ignore[no-any-return]
 
-    async def run(self, name: str, kinds: tuple[type[Any], ...], action: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, name: str, kinds: tuple[Kind, ...], action: Callable[[], Awaitable[T]]) -> T:
         return await self.result(self.step(name, kinds, action))
 
     def ran_here(self, name: str) -> bool:

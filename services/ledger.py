@@ -154,7 +154,9 @@ def of_row(tool: Tool, row: Intent, grant: Grant, limits: Mapping[str, int]) -> 
         case IntentState.GIVEN_UP:
             return Say(unknown_text(row))
         case IntentState.PROPOSED | IntentState.WAITING:
-            return Go(tool, row) if row.approved() else AskFirst(tool, row, because or "it waited for an approval before")
+            return (
+                Go(tool, row) if row.approved() else AskFirst(tool, row, because or "it waited for an approval before")
+            )
         case IntentState.NOT_SENT:
             return AskFirst(tool, row, because) if because and not row.approved() else Go(tool, row)
         case IntentState.ARMED | IntentState.SENT | IntentState.UNKNOWN:
@@ -200,7 +202,9 @@ def beyond_grant(ledger: Ledger, intent: Intent, tool: Tool, grant: Grant) -> st
 
 def approval_needed(tool: Tool, intent: Intent, grant: Grant, limits: Mapping[str, int]) -> str | None:
     """Why a person must approve, or None. The strictest of the tool's declaration, the settings and the grant counts."""
-    bounds = [(intent.amount_cents, above[tool.name]) for above in (limits, grant.approve_above_cents) if tool.name in above]
+    bounds = [
+        (intent.amount_cents, above[tool.name]) for above in (limits, grant.approve_above_cents) if tool.name in above
+    ]
     if tool.approval is not None:
         value = intent.arguments.get(tool.approval.argument) if tool.approval.argument else None
         above = tool.approval.above if tool.approval.above is not None and not tool.approval.always else ALWAYS
@@ -251,7 +255,9 @@ def summary(rows: Iterable[Intent]) -> str | None:
     lines = [f"- {describe(row)}" for row in rows if row.state in MAY_HAVE_HAPPENED | {IntentState.DONE}]
     if not lines:
         return None
-    return "This task was worked on before. What has been done already, and must not be done again:\n" + "\n".join(lines)
+    return "This task was worked on before. What has been done already, and must not be done again:\n" + "\n".join(
+        lines
+    )
 
 
 def in_order(rows: Iterable[Intent]) -> list[Intent]:

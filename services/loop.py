@@ -1,8 +1,8 @@
 """The decision core: what is next, given all that was said. The handler only obeys.
 
-Rule: a synchronous pure function of journalled values; each shape of reply is handled as a value. The first row that fits
-decides. Replies marked *bad* are counted; one that is in order starts the count anew. A reply is cut off where its finish
-reason says so, or where the arguments of its last call stop inside a value.
+Rule: a synchronous pure function of journalled values; each shape of reply is handled as a value. The first row that
+fits decides. Replies marked *bad* are counted; one that is in order starts the count anew. A reply is cut off where
+its finish reason says so, or where the arguments of its last call stop inside a value.
 
 | reply                                                   | decision                                            |
 | ------------------------------------------------------- | --------------------------------------------------- |

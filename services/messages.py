@@ -79,7 +79,9 @@ class Grant(Asked):
     tools: tuple[str, ...] | None = Field(None, description="Names of the tools it may use; all where absent.")
     each_cents: int | None = Field(None, ge=0, description="The most that one effect may move.")
     total_cents: int | None = Field(
-        None, ge=0, description="The most that all effects may move, over all passes; Done, Unknown and in flight count."
+        None,
+        ge=0,
+        description="The most that all effects may move, over all passes; Done, Unknown and in flight count.",
     )
     currency: str | None = Field(None, description="The only currency that may be moved.")
     approve_above_cents: dict[str, int] = Field(
@@ -102,7 +104,9 @@ class RunRequest(Asked):
 
     task: str = Field(min_length=1, max_length=TASK_CHARS_MAX, description="What the agent shall do, in words.")
     again: int | None = Field(
-        None, ge=2, description="Run an ended run again on the same ledger: the number of the pass wanted, last plus one."
+        None,
+        ge=2,
+        description="Run an ended run again on the same ledger: the number of the pass wanted, last plus one.",
     )
     grant: Grant | None = None
     limits: LimitsAsked | None = None
@@ -121,7 +125,9 @@ class DecideRequest(Asked):
     key: str = Field(min_length=1, max_length=100)
     decision: Choice
     digest: str | None = Field(None, description="Digest of the bytes that the person saw; refused where it differs.")
-    receiver_id: str | None = Field(None, max_length=255, description="With `happened`: the receiver's id of the effect.")
+    receiver_id: str | None = Field(
+        None, max_length=255, description="With `happened`: the receiver's id of the effect."
+    )
     note: str = Field("", max_length=2000)
 
 

@@ -167,13 +167,23 @@ class Progress:
     evidence: tuple[str, ...] = ()
 
     @property
-    def policy(self) -> Policy:
+    def does(self) -> Tool:
+        """The tool, of a call that is not answered right away."""
         assert self.tool is not None
-        return POLICIES[self.tool.effect]
+        return self.tool
+
+    @property
+    def row(self) -> Intent:
+        """The intent, of a call that changes something."""
+        assert self.intent is not None
+        return self.intent
+
+    @property
+    def policy(self) -> Policy:
+        return POLICIES[self.does.effect]
 
     def with_intent(self, **changes: object) -> "Progress":
-        assert self.intent is not None
-        return replace(self, intent=self.intent.model_copy(update=changes))
+        return replace(self, intent=self.row.model_copy(update=changes))
 
 
 def begin(call: Call, plan: Plan, caps: Caps) -> tuple[Progress, Move]:
@@ -191,7 +201,9 @@ def begin(call: Call, plan: Plan, caps: Caps) -> tuple[Progress, Move]:
             return Progress(call, tool, intent, caps, intent.arguments, because=because), Seal(IntentState.WAITING)
         case Resolve(tool, intent, because):
             doubt = Unknown(because, Doubt.CRASHED)
-            progress = Progress(call, tool, intent, caps, intent.arguments, sealed_at=intent.armed_at or 0.0, doubt=doubt)
+            progress = Progress(
+                call, tool, intent, caps, intent.arguments, sealed_at=intent.armed_at or 0.0, doubt=doubt
+            )
             if progress.policy.within_lifetime and intent.state is not IntentState.UNKNOWN:
                 return progress, Seal(IntentState.ARMED)
             return look_or_ask(progress, because)
@@ -209,7 +221,7 @@ def advance(progress: Progress, event: Event) -> tuple[Progress, Move]:
         case LookedUp(found, at):
             return looked_up(replace(progress, look_ups=progress.look_ups + 1), found, at)
         case Nudged(question):
-            can_ask = question.kind == "unknown" and progress.tool is not None and progress.tool.find is not None
+            can_ask = question.kind == "unknown" and progress.tool is not None and progress.does.find is not None
             return progress, LookUp() if can_ask else Ask(question)
         case Ruling():
             return ruled(progress, event)
@@ -218,17 +230,17 @@ def advance(progress: Progress, event: Event) -> tuple[Progress, Move]:
 
 
 def sealed(progress: Progress, event: SealedAt) -> tuple[Progress, Move]:
-    assert progress.intent is not None and progress.tool is not None
     if event.prepared.failed is not None:
         progress = progress.with_intent(state=IntentState.NOT_SENT, reason=event.prepared.failed)
-        return settle(progress, f"{progress.tool.name} failed before anything was sent: {event.prepared.failed}", event.at)
+        return settle(
+            progress, f"{progress.does.name} failed before anything was sent: {event.prepared.failed}", event.at
+        )
     progress = progress.with_intent(
         request=event.prepared.request, digest=event.prepared.digest, size_bytes=event.prepared.size_bytes
     )
-    assert progress.intent is not None and progress.tool is not None
-    if progress.intent.state is IntentState.WAITING:
+    if progress.row.state is IntentState.WAITING:
         return ask(progress, "approval", progress.because)
-    first = progress.intent.armed_at if progress.intent.armed_at is not None else event.at
+    first = progress.row.armed_at if progress.row.armed_at is not None else event.at
     progress = replace(progress.with_intent(armed_at=first), seal=event.seal, sealed_at=event.at)
     if too_old(progress, event.at):
         return look_or_ask(progress, "the receiver may have forgotten the key by now")
@@ -236,9 +248,8 @@ def sealed(progress: Progress, event: SealedAt) -> tuple[Progress, Move]:
 
 
 def answered(progress: Progress, answer: Answer, at: float) -> tuple[Progress, Move]:
-    assert progress.tool is not None
     if progress.intent is not None:
-        progress = progress.with_intent(attempts=progress.intent.attempts + 1)
+        progress = progress.with_intent(attempts=progress.row.attempts + 1)
     match answer:
         case Done() | Rejected():
             return final(progress, answer, at)
@@ -259,7 +270,6 @@ def answered(progress: Progress, answer: Answer, at: float) -> tuple[Progress, M
 
 
 def final(progress: Progress, answer: Done | Rejected, at: float) -> tuple[Progress, Move]:
-    assert progress.tool is not None
     match answer:
         case Done(value, receiver_id):
             if progress.intent is not None:
@@ -268,34 +278,38 @@ def final(progress: Progress, answer: Done | Rejected, at: float) -> tuple[Progr
         case Rejected(reason):
             if progress.intent is not None:
                 progress = progress.with_intent(state=IntentState.REJECTED, reason=reason)
-            return settle(progress, f"{progress.tool.name} was rejected: {reason}", at)
+            return settle(progress, f"{progress.does.name} was rejected: {reason}", at)
         case _:
             assert_never(answer)
 
 
 def not_sent(progress: Progress, answer: NotSent, at: float) -> tuple[Progress, Move]:
-    assert progress.tool is not None
-    if progress.sends < progress.tool.attempts and not answer.last:
+    if progress.sends < progress.does.attempts and not answer.last:
         seconds = answer.retry_after_s if answer.retry_after_s is not None else backoff_s(progress.sends)
         return again(progress, at, seconds, answer.reason)
     if progress.doubt is not None and progress.intent is not None:
         return look_or_ask(progress, progress.doubt.reason)
     if progress.intent is not None:
         progress = progress.with_intent(state=IntentState.NOT_SENT, reason=answer.reason)
-    return settle(progress, f"{progress.tool.name} could not be reached and did nothing: {answer.reason}", at)
+    return settle(progress, f"{progress.does.name} could not be reached and did nothing: {answer.reason}", at)
 
 
 def doubtful(progress: Progress, answer: Unknown, at: float) -> tuple[Progress, Move]:
     """A doubtful answer: again, where the class allows and the doubt is of a kind that another send can end."""
-    assert progress.tool is not None
-    tool, policy = progress.tool, progress.policy
+    tool, policy = progress.does, progress.policy
     progress = replace(progress, doubt=answer, evidence=(*progress.evidence, answer.reason))
     if answer.doubt is Doubt.KEY_REUSED:
         progress = progress.with_intent(alarm=True)
     can_help = answer.doubt not in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
     seconds = backoff_s(progress.sends)
     in_time = not policy.within_deadline or at + seconds <= progress.sealed_at + tool.send_deadline_s
-    if policy.repeats_on_doubt and can_help and in_time and progress.sends < tool.attempts and not too_old(progress, at):
+    if (
+        policy.repeats_on_doubt
+        and can_help
+        and in_time
+        and progress.sends < tool.attempts
+        and not too_old(progress, at)
+    ):
         return again(progress, at, seconds, answer.reason)
     if progress.intent is None:
         return settle(progress, f"{tool.name} got no usable answer: {answer.reason}", at)
@@ -304,24 +318,23 @@ def doubtful(progress: Progress, answer: Unknown, at: float) -> tuple[Progress, 
 
 def again(progress: Progress, at: float, seconds: float, reason: str) -> tuple[Progress, Move]:
     """Another send after a wait; sealed anew where the send deadline will be over, or where each send needs its own seal."""
-    assert progress.tool is not None
     if progress.intent is None:
         return progress, Wait(seconds, Send(), reason)
-    open_still = at + seconds <= progress.sealed_at + SEND_WITHIN * progress.tool.send_deadline_s
-    return progress, Wait(seconds, Send() if open_still and not progress.policy.alone else Seal(IntentState.ARMED), reason)
+    open_still = at + seconds <= progress.sealed_at + SEND_WITHIN * progress.does.send_deadline_s
+    return progress, Wait(
+        seconds, Send() if open_still and not progress.policy.alone else Seal(IntentState.ARMED), reason
+    )
 
 
 def pending(progress: Progress, reason: str, retry_after_s: float | None) -> tuple[Progress, Move]:
-    assert progress.tool is not None
     seconds = retry_after_s if retry_after_s is not None else backoff_s(progress.look_ups + 1)
     progress = replace(progress, doubt=Unknown(reason, Doubt.JUDGED))
-    if progress.tool.find is None or progress.waited_s + seconds > IN_FLIGHT_MAX_S:
+    if progress.does.find is None or progress.waited_s + seconds > IN_FLIGHT_MAX_S:
         return ask(progress, "unknown", reason)
     return replace(progress, waited_s=progress.waited_s + seconds), Wait(seconds, LookUp(), reason)
 
 
 def looked_up(progress: Progress, found: Found, at: float) -> tuple[Progress, Move]:
-    assert progress.intent is not None and progress.tool is not None
     match found:
         case Done() | Rejected():
             return final(progress, found, at)
@@ -339,30 +352,31 @@ def looked_up(progress: Progress, found: Found, at: float) -> tuple[Progress, Mo
 
 
 def not_found(progress: Progress, reason: str, at: float) -> tuple[Progress, Move]:
-    """"Not found" counts only when a request can be neither under way nor unsettled any more."""
-    assert progress.intent is not None and progress.tool is not None
-    tool = progress.tool
+    """ "Not found" counts only when a request can be neither under way nor unsettled any more."""
+    tool = progress.does
     believed_from = progress.sealed_at + tool.send_deadline_s + tool.settle_s
     if at < believed_from:
         return progress, Wait(believed_from - at, LookUp(), "it is too early to believe that it did not happen")
     progress = replace(progress, evidence=(*progress.evidence, reason))
     repeatable = progress.doubt is None or progress.doubt.doubt not in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
-    if progress.policy.within_lifetime and repeatable and not too_old(progress, at) and progress.sends < 2 * tool.attempts:
+    if (
+        progress.policy.within_lifetime
+        and repeatable
+        and not too_old(progress, at)
+        and progress.sends < 2 * tool.attempts
+    ):
         return progress, Seal(IntentState.ARMED)
     return ask(progress, "unknown", reason)
 
 
 def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
-    assert progress.intent is not None and progress.tool is not None
-    progress = progress.with_intent(rulings=(*progress.intent.rulings, ruling))
-    assert progress.intent is not None and progress.tool is not None
+    progress = progress.with_intent(rulings=(*progress.row.rulings, ruling))
     match ruling.choice:
         case Choice.APPROVE:
             return progress, Seal(IntentState.ARMED)
         case Choice.DENY:
             progress = progress.with_intent(state=IntentState.DENIED)
-            assert progress.intent is not None
-            return settle(progress, denied_text(progress.intent), ruling.at)
+            return settle(progress, denied_text(progress.row), ruling.at)
         case Choice.HAPPENED:
             value: JsonValue = {"happened": True, "id": ruling.receiver_id, "decided_by": ruling.who}
             return final(progress, Done(value, ruling.receiver_id), ruling.at)
@@ -371,20 +385,17 @@ def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
             return replace(progress, doubt=None, sends=0, waited_s=0.0), Seal(IntentState.ARMED)
         case Choice.GIVE_UP:
             progress = progress.with_intent(state=IntentState.GIVEN_UP)
-            assert progress.intent is not None
-            return settle(progress, unknown_text(progress.intent), ruling.at)
+            return settle(progress, unknown_text(progress.row), ruling.at)
         case _:
             assert_never(ruling.choice)
 
 
 def look_or_ask(progress: Progress, reason: str) -> tuple[Progress, Move]:
-    assert progress.tool is not None
-    return (progress, LookUp()) if progress.tool.find is not None else ask(progress, "unknown", reason)
+    return (progress, LookUp()) if progress.does.find is not None else ask(progress, "unknown", reason)
 
 
 def ask(progress: Progress, kind: Literal["approval", "unknown"], reason: str) -> tuple[Progress, Move]:
-    assert progress.intent is not None
-    intent = progress.intent
+    intent = progress.row
     if kind == "unknown":
         progress = progress.with_intent(state=IntentState.UNKNOWN, reason=reason)
         if progress.caps.unknown == "tell":
@@ -411,8 +422,8 @@ def too_old(progress: Progress, at: float) -> bool:
     """The receiver may have forgotten the key: a send could be applied a second time."""
     if progress.intent is None or progress.tool is None or not progress.policy.within_lifetime:
         return False
-    age = progress.caps.safe_age_s(progress.tool)
-    return age is not None and at - (progress.intent.armed_at or at) > age
+    age = progress.caps.safe_age_s(progress.does)
+    return age is not None and at - (progress.row.armed_at or at) > age
 
 
 def backoff_s(tries: int) -> float:

@@ -40,7 +40,9 @@ def status(run_id: str, begun: Begun, row: RunRow | None, last: RunEnd | None, r
     if last is not None and (row is None or last.pass_number >= row.pass_number):
         return {**end(run_id, last, rows, replayed=False), "task": begun.task, "invocation_id": begun.invocation}
     if row is None:
-        row = RunRow(digest=begun.digest, pass_number=1, state=RunState.RUNNING, reason="the first reply is awaited", since=0)
+        row = RunRow(
+            digest=begun.digest, pass_number=1, state=RunState.RUNNING, reason="the first reply is awaited", since=0
+        )
     return {
         "run_id": run_id,
         "state": row.state.value,
@@ -61,6 +63,4 @@ def status(run_id: str, begun: Begun, row: RunRow | None, last: RunEnd | None, r
 
 
 def gone(run_id: str, stone: Tombstone) -> str:
-    return (
-        f"run {run_id} ended as {stone.state.value} and is past its retention; only that is kept of it. Use a new run id."
-    )
+    return f"run {run_id} ended as {stone.state.value} and is past its retention; only that is kept of it. Use a new run id."

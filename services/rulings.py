@@ -54,9 +54,7 @@ class Conflict:
     status: int = 409
 
 
-def ask(
-    slots: Slots, question: Question, awakeable: str, expires_s: float | None, at: float
-) -> tuple[Slots, Slot]:
+def ask(slots: Slots, question: Question, awakeable: str, expires_s: float | None, at: float) -> tuple[Slots, Slot]:
     """Puts a question, or puts it again; the returned slot holds the ruling where there is one."""
     slot = slots.find(question.kind, question.number) or Slot(kind=question.kind, number=question.number)
     asked_at = slot.asked_at if slot.asked_at is not None else at
@@ -86,4 +84,3 @@ def decide(slots: Slots, request: DecideRequest, who: str, at: float) -> Taken |
         key=request.key, choice=request.decision, who=who, at=at, receiver_id=request.receiver_id, note=request.note
     )
     return Taken(slots.put(slot.model_copy(update={"ruling": ruling})), ruling, slot.awakeable)
-

@@ -317,7 +317,9 @@ def ended_before(last: RunEnd | Tombstone | None, request: RunRequest, digest: s
 def tightened(limits: Limits, request: RunRequest) -> Limits:
     """The settings' limits, or the run's own where those are stricter."""
     wanted = request.limits.model_dump(exclude_none=True) if request.limits is not None else {}
-    stricter = {name: value for name, value in wanted.items() if (most := getattr(limits, name)) is None or value < most}
+    stricter = {
+        name: value for name, value in wanted.items() if (most := getattr(limits, name)) is None or value < most
+    }
     return limits.model_copy(update=stricter)
 
 

@@ -94,7 +94,9 @@ async def send(wire: Wire, progress: Progress, sealed_here: Callable[[], bool]) 
     else:
         answer = await tool.send_undo(wire, intent.key, request, may_leave)
     if isinstance(answer, NotSent) and not first:
-        answer = Unknown(f"a worker died after this was armed, and the repeat was not sent: {answer.reason}", Doubt.CRASHED)
+        answer = Unknown(
+            f"a worker died after this was armed, and the repeat was not sent: {answer.reason}", Doubt.CRASHED
+        )
     return Told(answer, wall_s())
 
 

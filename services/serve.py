@@ -30,7 +30,9 @@ class PortTaken(Exception):
     """The address cannot be listened on; the text says which and why."""
 
 
-def run(application: RestateAppT, listen: str, shutdown_s: float, busy: Busy, opening: Callable[[], Awaitable[object]]) -> int:
+def run(
+    application: RestateAppT, listen: str, shutdown_s: float, busy: Busy, opening: Callable[[], Awaitable[object]]
+) -> int:
     """Serves until a signal; returns the exit code. `opening` is awaited once the port is open. Raises PortTaken."""
     check_port(listen)
     return asyncio.run(_serve(application, listen, shutdown_s, busy, opening))
@@ -61,7 +63,7 @@ async def _serve(
     config.graceful_timeout = LAST_MOMENT_S
     config.accesslog = None
     config.errorlog = None
-    serving = asyncio.create_task(serve(application, config, shutdown_trigger=leaving.wait, mode="asgi"))  # type: ignore[arg-type]
+    serving = asyncio.create_task(serve(application, config, shutdown_trigger=leaving.wait, mode="asgi"))
     log.info("pawl worker listening", address=f"http://{listen}")
     opened = asyncio.ensure_future(opening())
     stopped = asyncio.ensure_future(leaving.wait())

@@ -20,30 +20,46 @@ class BadSettings(Exception):
 class Settings(BaseSettings):
     """Everything that can be set. Durations are seconds, money is in cents."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True, protected_namespaces=()
+    )
 
     # Where things are
-    listen: str = Field("127.0.0.1:9080", pattern=r"^[^\s:/]+:\d{1,5}$", description="Host and port the worker serves on.")
+    listen: str = Field(
+        "127.0.0.1:9080", pattern=r"^[^\s:/]+:\d{1,5}$", description="Host and port the worker serves on."
+    )
     ingress: str = Field("http://127.0.0.1:8080", pattern=r"^https?://", description="Restate's ingress.")
     admin: str = Field("http://127.0.0.1:9070", pattern=r"^https?://", description="Restate's admin API.")
-    receiver_url: str = Field("http://127.0.0.1:7001", pattern=r"^https?://", description="Base address of the tools' API.")
+    receiver_url: str = Field(
+        "http://127.0.0.1:7001", pattern=r"^https?://", description="Base address of the tools' API."
+    )
     receiver_token: SecretStr | None = Field(None, description="Sent to it as a bearer token.")
 
     # The model
-    model_url: str = Field("http://127.0.0.1:7002/v1", pattern=r"^https?://", description="OpenAI-compatible base address.")
+    model_url: str = Field(
+        "http://127.0.0.1:7002/v1", pattern=r"^https?://", description="OpenAI-compatible base address."
+    )
     model_key: SecretStr | None = Field(None, description="Its API key. Needed for any address that is not local.")
     model_name: str = Field("mock", min_length=1, description="The model's name at that address.")
     model_deadline_s: float = Field(120, gt=0, description="The longest one model call may take, all in all.")
     model_attempts: int = Field(4, ge=0, description="Requests for one reply, the first included; 0 counts as 1.")
-    model_backoff_s: float = Field(1, gt=0, description="Wait before the second request for one reply; doubles from there.")
+    model_backoff_s: float = Field(
+        1, gt=0, description="Wait before the second request for one reply; doubles from there."
+    )
     model_max_output_tokens: int | None = Field(None, ge=1, description="Limit on one reply that is sent to the model.")
-    model_parallel_calls: bool | None = Field(None, description="Ask the model for several calls in one reply, or for one.")
+    model_parallel_calls: bool | None = Field(
+        None, description="Ask the model for several calls in one reply, or for one."
+    )
     model_echo_empty: Literal["null", "empty", "omit"] = Field("null", description="How empty content is sent back.")
     model_keep_unknown: bool = Field(True, description="Send fields of a reply back that are not known here.")
-    model_cut_reasons: tuple[str, ...] | None = Field(None, description="Finish reasons that mean cut off, as a JSON list.")
+    model_cut_reasons: tuple[str, ...] | None = Field(
+        None, description="Finish reasons that mean cut off, as a JSON list."
+    )
     model_price_in: float = Field(0, ge=0, description="Cents for a million tokens of input.")
     model_price_out: float = Field(0, ge=0, description="Cents for a million tokens of output.")
-    model_extra: dict[str, Any] = Field(default_factory=dict, description="Fields added to each request, as a JSON object.")
+    model_fields_added: dict[str, Any] = Field(
+        default_factory=dict, description="Fields added to each request, as a JSON object."
+    )
     instructions: str = Field(
         "You carry out tasks with the tools you have. Say briefly what was done when you have finished.",
         description="The system message that each run begins with; empty for none.",

@@ -41,7 +41,7 @@ from services.progress import (
     begin,
     landed,
 )
-from tools.plain import shorten
+from tools.size import shorten
 
 SHOWN_WAIT_S = 1.0
 """A shorter wait is not worth a write of the run's row."""
@@ -230,7 +230,9 @@ class Turn:
         progress, wire = lane.progress, self.outside.wire
         name = f"call {progress.call.turn}.{progress.call.index} {progress.tool.name if progress.tool else ''}"
         if progress.intent is None:
-            self._step(lane, name, send.Told, lambda: send.read(wire, progress), lambda told: Answered(told.answer, told.at))
+            self._step(
+                lane, name, send.Told, lambda: send.read(wire, progress), lambda told: Answered(told.answer, told.at)
+            )
             return
         seal = progress.seal or ""
 

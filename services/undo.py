@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import restate
+from pydantic import JsonValue
 from restate import RestateDurableFuture, TerminalError
 
 from services.ledger import Go, in_order
@@ -33,8 +34,11 @@ async def insist(future: RestateDurableFuture[T]) -> T:
 
 async def undo(turn: Turn) -> str:
     """Undoes Done effects in reverse order; returns what to say about it."""
-    done = [row for row in reversed(in_order(turn.ledger.rows.values())) if row.state is IntentState.DONE and not row.undoes]
-    undone, left = [], []
+    done = [
+        row for row in reversed(in_order(turn.ledger.rows.values())) if row.state is IntentState.DONE and not row.undoes
+    ]
+    undone: list[Intent] = []
+    left: list[Intent] = []
     for row in done:
         tool = turn.outside.tools.get(row.tool)
         if tool is None or tool.undo is None:
@@ -48,7 +52,7 @@ async def undo(turn: Turn) -> str:
 
 
 def undoing(turn: Turn, row: Intent, tool: Tool) -> tuple[Call, Go]:
-    identity = {"undoes": row.key}
+    identity: dict[str, JsonValue] = {"undoes": row.key}
     intent = Intent(
         key=turn.ledger.key(row.tool, identity, 1),
         tool=row.tool,
