@@ -76,6 +76,13 @@ class Process:
         """As in subprocess: negative is the signal that it died of; None while it runs."""
         return self._child.poll() if self._child is not None else None
 
+    def how_it_ended(self) -> str:
+        """For a sentence: exit code or signal."""
+        code = self.exit_code
+        if code is not None and code < 0:
+            return signal.Signals(-code).name
+        return f"exit code {code}"
+
     def spawn(self) -> None:
         """Start it without waiting until it serves."""
         if self.alive:
@@ -132,9 +139,9 @@ class Process:
 
     def ask_to_end(self) -> None:
         """SIGTERM, without waiting. A frozen process is thawed first, else it could not obey."""
-        if self.alive:
-            self._running().send_signal(signal.SIGTERM)
-            self._running().send_signal(signal.SIGCONT)
+        if self._child is not None:  # Popen sends nothing to a process that has ended
+            self._child.send_signal(signal.SIGTERM)
+            self._child.send_signal(signal.SIGCONT)
 
     def end(self, grace_s: float = GRACE_S) -> bool:
         """SIGTERM, then SIGKILL after the grace. True where it left by itself in time, or was not running."""

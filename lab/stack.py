@@ -90,7 +90,7 @@ class Stack:
     def close(self, grace_s: float = GRACE_S) -> None:
         """End everything, in the order in which the parts need each other; what does not leave in time is killed."""
         with shielded(deliver=False):
-            for process in reversed(self.workers):
+            for process in self.workers:
                 process.ask_to_end()
             end = time.monotonic() + grace_s
             rest = (self.server, self.receiver_process, self.model_process)

@@ -9,6 +9,8 @@ Run: python -m lab.controls.journaled --listen 127.0.0.1:9081 --model URL --rece
 import argparse
 import asyncio
 import logging
+import os
+from functools import partial
 from typing import Any
 
 import restate
@@ -16,6 +18,7 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from hypercorn.typing import ASGIFramework, ASGIReceiveCallable, ASGISendCallable, Scope
 from restate.exceptions import TerminalError
+from restate.server import install_shutdown_hook
 
 from lab.controls.outside import Outside, asked_for
 
@@ -67,9 +70,14 @@ def main() -> None:
     config.bind = [given.listen]
     config.h2_max_concurrent_streams = 1000
     app = restate.app([journaled(Outside(given.model, given.receiver))])
-    # A trigger that never comes leaves SIGTERM its plain meaning. The server's own handling waits for Restate's connection,
-    # which stays open, and a control has nothing to finish.
-    asyncio.run(serve(with_health(app), config, shutdown_trigger=asyncio.Event().wait))
+    asyncio.run(_serve(with_health(app), config))
+
+
+async def _serve(app: ASGIFramework, config: Config) -> None:
+    # The SDK takes SIGTERM over from the ASGI server with its first request, and then only tells its invocations. A
+    # control has nothing to finish: it leaves at once.
+    install_shutdown_hook(asyncio.get_running_loop(), partial(os._exit, 0))
+    await serve(app, config, shutdown_trigger=asyncio.Event().wait)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+"""`python -m lab`: the commands that the Makefile calls. `python -m lab --help` lists them."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from lab import compose, demo, signals, up
+from lab.errors import LabError
+from lab.show import Show
+from lab.signals import Interrupted
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
+
+Port = Annotated[int | None, typer.Option(help="kept or refused; without it the usual one, or a free one if taken")]
+
+
+def _run(command: Callable[[Show], int]) -> None:
+    """Run a command to its exit code: one sentence for what the lab knows, the shell's code for a signal."""
+    signals.listen()
+    show = Show()
+    try:
+        code = command(show)
+    except LabError as error:
+        show.error(str(error))
+        code = error.exit_code
+    except Interrupted as interrupted:
+        show.error(f"{interrupted}; nothing is left running")
+        code = interrupted.exit_code
+    raise typer.Exit(code)
+
+
+@app.command("demo")
+def demo_command() -> None:
+    """One run, its worker killed when the refund was applied and not answered; then the same without a key."""
+    _run(demo.demo)
+
+
+@app.command("up")
+def up_command(
+    ingress_port: Port = None,
+    admin_port: Port = None,
+    node_port: Port = None,
+    worker_port: Port = None,
+    receiver_port: Port = None,
+    model_port: Port = None,
+) -> None:
+    """Start the whole stack and stay until Ctrl-C."""
+    asked = {
+        "ingress": ingress_port,
+        "admin": admin_port,
+        "node": node_port,
+        "worker": worker_port,
+        "receiver": receiver_port,
+        "model": model_port,
+    }
+    _run(lambda show: up.up(asked, show))
+
+
+@app.command("down")
+def down_command() -> None:
+    """End what `up` started."""
+    _run(up.down)
+
+
+@app.command("compose-test")
+def compose_command() -> None:
+    """The demo's job in containers, judged by the receiver's effects."""
+    _run(compose.compose_test)
+
+
+if __name__ == "__main__":
+    sys.exit(app())

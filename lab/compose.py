@@ -1,0 +1,7 @@
+"""x."""
+
+from lab.show import Show
+
+
+def compose_test(show: Show) -> int:
+    return 1
