@@ -1,0 +1,308 @@
+"""The history that is sent: what goes back as it came, what is changed, what is left out."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from mocks.strict import empty_content, null_content, unknown_fields, what_is_malformed
+from services.history import CUT_NOTE, NO_CALL_NOTE, NO_RESULT, call_ids, history
+from services.limits import Limits
+from services.provider import Provider
+from services.transcript import Answered, Cut, Entry, Extended, Replied, Shortened, Told, Transcript, Waited
+from tests.services.replies import LIMITS, MAIL, ORDER, PROVIDER, call, reply, said
+
+
+def sent(transcript: Transcript, limits: Limits = LIMITS, **settings: Any) -> list[dict[str, Any]]:
+    messages = history(transcript, PROVIDER.model_copy(update=settings), limits)
+    assert what_is_malformed(messages) is None
+    return messages
+
+
+def answered(*replies: Replied, task: str = "do it") -> Transcript:
+    """The conversation with the calls of its last reply answered too."""
+    transcript = said(*replies, task=task)
+    calls = replies[-1].raw.get("tool_calls")
+    texts = tuple(f"result {i}" for i in range(len(calls) if isinstance(calls, list) else 0))
+    return transcript.add(Answered(len(replies), texts)) if texts else transcript
+
+
+def echoed(arguments: Any) -> Any:
+    messages = sent(answered(reply(None, call("search", arguments))))
+    return messages[1]["tool_calls"][0]["function"]["arguments"]
+
+
+def test_a_turn_is_the_reply_and_one_answer_for_each_call_in_order() -> None:
+    messages = sent(answered(reply("I look.", call("search", "{}", "a"), call("look_up_order", ORDER, "b"))))
+    assert messages == [
+        {"role": "user", "content": "do it"},
+        {
+            "role": "assistant",
+            "content": "I look.",
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{}"}},
+                {"id": "b", "type": "function", "function": {"name": "look_up_order", "arguments": ORDER}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "result 0"},
+        {"role": "tool", "tool_call_id": "b", "content": "result 1"},
+    ]
+
+
+def test_fields_that_must_come_back_are_the_same() -> None:
+    """B11: reasoning and signatures return unchanged, in the message, in the call and in its function."""
+    signed = call("search", '{ "limit" : 1 }', extra_content={"google": {"thought_signature": "a+/=é\\u0301"}}, index=0)
+    signed["function"]["note"] = [1.5, 2**70, None]
+    message = sent(answered(reply(None, signed, reasoning_content="hm… 🤔", annotations=[])))[1]
+    assert message["reasoning_content"] == "hm… 🤔"
+    assert message["tool_calls"] == [signed]
+    assert json.dumps(message["tool_calls"][0]["extra_content"]) == json.dumps(signed["extra_content"])
+
+
+def test_unknown_fields_are_left_out_for_providers_that_refuse_them() -> None:
+    """B11, the opposite switch."""
+    signed = call("search", "{}", extra_content={"x": 1}, index=0)
+    signed["function"]["note"] = 1
+    messages = sent(answered(reply(None, signed, reasoning_content="hm", annotations=[])), keep_unknown=False)
+    assert unknown_fields(messages) is None
+    assert "reasoning_content" not in messages[1]
+
+
+@pytest.mark.parametrize("content", [None, "", " ", ..., []])
+@pytest.mark.parametrize(
+    "setting, refused", [("null", empty_content), ("empty", null_content), ("omit", empty_content)]
+)
+def test_one_setting_says_how_empty_content_goes_back(content: Any, setting: str, refused: Any) -> None:
+    """B08."""
+    turn = reply(content, call("search", "{}"))
+    if content is ...:
+        turn.raw.pop("content")
+    messages = sent(answered(turn), echo_empty=setting)
+    assert refused(messages) is None
+    assert ("content" in messages[1]) == (setting != "omit")
+
+
+@pytest.mark.parametrize("arguments", ["", "  ", None, ..., "null", {}])
+def test_arguments_that_were_not_given_go_back_as_an_empty_object(arguments: Any) -> None:
+    """B02."""
+    assert echoed(arguments) == "{}"
+
+
+@pytest.mark.parametrize("arguments", ['{"a"', "[]", '"x"', "5", "x" * 1_000_000, '{"limit": 1}}', [1, 2]])
+def test_arguments_that_are_no_object_go_back_as_an_object_that_shows_them(arguments: Any) -> None:
+    """B01."""
+    back = json.loads(echoed(arguments))
+    assert list(back) == ["unreadable_arguments"]
+    assert len(back["unreadable_arguments"]) < 600
+
+
+def test_arguments_go_back_as_they_were_written_unless_they_are_poison() -> None:
+    """B52: what a strict reader would refuse is cleaned, everything else keeps its white space and order."""
+    assert echoed('{ "b":1,"a" :1.50}') == '{ "b":1,"a" :1.50}'
+    assert echoed(r'{"query": "\ud83d!"}') == '{"query": "\ufffd!"}'
+    assert json.loads(echoed('{"limit": NaN}')) == {"limit": "NaN"}
+
+
+def test_arguments_that_are_too_large_do_not_stay_in_the_history() -> None:
+    large = json.dumps({"query": "x" * 100_000})
+    assert len(echoed(large)) < 700
+
+
+@pytest.mark.parametrize(
+    "name, back",
+    [
+        ("", "unnamed"),
+        (None, "unnamed"),
+        ("functions.search", "functions_search"),
+        ("süß", "s__"),
+        ("x" * 99, "x" * 64),
+    ],
+)
+def test_a_name_that_no_provider_takes_goes_back_in_characters_that_all_take(name: Any, back: str) -> None:
+    """B04."""
+    assert sent(answered(reply(None, call(name, "{}"))))[1]["tool_calls"][0]["function"]["name"] == back
+
+
+@pytest.mark.parametrize("entry", ["text", 5, None, [], {}, {"function": "x"}, {"type": "custom", "id": "c"}])
+def test_an_entry_that_is_no_call_goes_back_as_one_and_is_answered(entry: Any) -> None:
+    messages = sent(answered(reply(None, entry)))
+    assert messages[1]["tool_calls"][0]["function"]["name"] == "unnamed"
+    assert messages[2]["content"] == "result 0"
+
+
+def test_the_older_form_of_a_call_goes_back_in_the_newer() -> None:
+    old = Replied(1, {"content": None, "function_call": {"name": "search", "arguments": "{}"}})
+    message = sent(said(old).add(Answered(1, ("found",))))[1]
+    assert "function_call" not in message
+    assert message["tool_calls"] == [
+        {"id": "t0001c000", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    ]
+
+
+def test_ids_are_unique_in_the_whole_history_and_kept_where_they_can_be() -> None:
+    """B06: the same id twice in a turn, again in the next, then an empty one."""
+    first = reply(None, call("search", "{}", "call_1"), call("search", "{}", "call_1"))
+    turns = [first, reply(None, call("search", "{}", "call_1")), reply(None, call("search", "{}", ""))]
+    messages = sent(answered(*turns))
+    ids = [each["id"] for message in messages for each in message.get("tool_calls", [])]
+    assert ids == ["call_1", "t0001c001", "t0002c000", "t0003c000"]
+
+
+@pytest.mark.parametrize("identifier", ["", None, 7, " ", "a b", "ä", "x" * 200, "line\nbreak"])
+def test_an_id_that_cannot_go_back_is_replaced(identifier: Any) -> None:
+    assert sent(answered(reply(None, call("search", "{}", identifier))))[1]["tool_calls"][0]["id"] == "t0001c000"
+
+
+def test_a_provider_that_uses_our_form_of_id_does_not_collide_with_us() -> None:
+    turns = [reply(None, call("search", "{}", "t0002c000")), reply(None, call("search", "{}", ""))]
+    ids = call_ids(said(*turns).entries)
+    assert list(ids.values()) == [("t0002c000",), ("t0002c000x1",)]
+
+
+def test_an_id_does_not_change_when_the_conversation_goes_on() -> None:
+    turns = [reply(None, call("search", "{}", each)) for each in ("a", "a", "", "t0002c000", "b")]
+    whole = call_ids(said(*turns).entries)
+    for length in range(1, 6):
+        part = call_ids(said(*turns[:length]).entries)
+        assert part == {position: ids for position, ids in whole.items() if position in part}
+
+
+def test_calls_that_were_never_answered_get_an_answer() -> None:
+    """B10: calls beside a refusal are not run, and the session goes on."""
+    refused = said(reply(None, call("send_email", MAIL), refusal="No."))
+    messages = sent(Transcript((Told("and now?"),), earlier=refused.entries))
+    assert [message["content"] for message in messages if message["role"] == "tool"] == [NO_RESULT]
+
+
+@pytest.mark.parametrize("nothing", [reply(""), reply(None), reply("  "), reply(None, reasoning_content="hm")])
+def test_a_reply_that_holds_nothing_is_not_sent_back(nothing: Replied) -> None:
+    """B08: and the next request is the same as the one before."""
+    assert sent(said(nothing)) == sent(said())
+
+
+def test_a_text_that_was_cut_off_is_asked_for_again_with_a_note() -> None:
+    messages = sent(said(reply("half", finish="length", cut=Cut.YES)))
+    assert messages == [{"role": "user", "content": f"do it\n\n({CUT_NOTE})"}]
+    assert sent(said(reply("", cut=Cut.YES)))[0]["content"].endswith(f"({CUT_NOTE})")
+
+
+def test_an_announced_call_that_was_not_made_is_asked_for_again_with_a_note() -> None:
+    assert sent(said(reply("calling", finish="tool_calls")))[0]["content"] == f"do it\n\n({NO_CALL_NOTE})"
+
+
+def test_a_note_goes_when_the_model_has_gone_on() -> None:
+    turns = [reply("half", finish="length", cut=Cut.YES), reply(None, call("search", "{}"))]
+    messages = sent(said(*turns).add(Answered(2, ("found",))))
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
+    assert messages[0]["content"] == "do it"
+
+
+def test_instructions_are_one_message_at_the_beginning() -> None:
+    earlier: tuple[Entry, ...] = (Told("Be kind.", "system"), Told("first"), reply("yes"))
+    now: tuple[Entry, ...] = (Told("Be kind.", "system"), Told("Done before: x", "system"), Told("second"))
+    messages = sent(Transcript(now, earlier))
+    assert messages == [
+        {"role": "system", "content": "Be kind.\n\nDone before: x"},
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "yes"},
+        {"role": "user", "content": "second"},
+    ]
+
+
+def test_entries_that_are_not_part_of_the_conversation_change_nothing() -> None:
+    from services.reason import Limit
+
+    plain = answered(reply(None, call("search", "{}")))
+    mixed = Transcript((*plain.entries[:2], Extended(Limit.CALLS, 5), Waited(9), plain.entries[2], Waited(1)))
+    assert sent(mixed) == sent(plain)
+
+
+def test_poison_in_a_task_or_a_result_does_not_reach_the_request() -> None:
+    """B52."""
+    transcript = said(reply(None, call("search", "{}")), task="a\ud83d").add(Answered(1, ("b\x00\udfff",)))
+    messages = sent(transcript)
+    assert (messages[0]["content"], messages[2]["content"]) == ("a\ufffd", "b\ufffd\ufffd")
+
+
+# Trimming
+
+
+def long_run(turns: int, result_bytes: int = 1_000) -> Transcript:
+    replies = [reply(f"turn {n}", call("search", "{}", f"id{n}")) for n in range(1, turns + 1)]
+    transcript = said(*replies, task="the task").add(Answered(turns, ("last",)))
+    entries = [
+        Answered(entry.turn, tuple(f"result of {entry.turn} " + "x" * result_bytes for _ in entry.texts))
+        if isinstance(entry, Answered)
+        else entry
+        for entry in transcript.entries
+    ]
+    return Transcript((Told("Be kind.", "system"), *entries))
+
+
+def test_trimming_keeps_whole_turns_the_task_and_the_newest() -> None:
+    """B20: no orphan on either side, and the note says what is missing."""
+    limits = LIMITS.model_copy(update={"history_bytes": 10_000})
+    messages = sent(long_run(300), limits)
+    assert len(json.dumps(messages, ensure_ascii=False).encode()) <= 10_500
+    assert messages[0] == {"role": "system", "content": "Be kind."}
+    assert messages[1]["content"].startswith("the task\n\n(Note: ")
+    assert "earlier parts of this conversation are left out" in messages[1]["content"]
+    assert "search 29" in messages[1]["content"]
+    turns = [message["content"] for message in messages if message["role"] == "assistant"]
+    assert turns == [f"turn {n}" for n in range(300 - len(turns) + 1, 301)]
+    assert len(turns) > 3
+
+
+def test_what_fits_is_not_trimmed() -> None:
+    whole = long_run(20)
+    size = sum(len(json.dumps(m, ensure_ascii=False, separators=(",", ":")).encode()) + 1 for m in sent(whole))
+    assert sent(whole, LIMITS.model_copy(update={"history_bytes": size})) == sent(whole)
+    assert len(sent(whole, LIMITS.model_copy(update={"history_bytes": size - 1}))) < len(sent(whole))
+
+
+def test_a_shortened_conversation_stays_short() -> None:
+    whole = long_run(50)
+    shortened = whole.add(Shortened(8_000))
+    assert len(json.dumps(sent(shortened)).encode()) < 9_000
+    assert len(json.dumps(sent(shortened.add(Shortened(5_000)))).encode()) < 6_000
+
+
+def test_the_newest_turn_stays_even_where_it_is_too_large_and_its_results_are_cut() -> None:
+    limits = LIMITS.model_copy(update={"history_bytes": 5_000})
+    big = said(reply(None, call("search", "{}", "a"), call("search", "{}", "b")))
+    messages = sent(big.add(Answered(1, ("x" * 30_000, "y" * 30_000))), limits)
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "tool"]
+    assert all("cut here: 30,000 bytes" in message["content"] for message in messages[2:])
+    assert len(json.dumps(messages).encode()) <= 5_200
+
+
+def test_the_newest_message_of_the_user_is_never_left_out() -> None:
+    earlier: list[Entry] = []
+    for number in range(50):
+        earlier += [Told(f"question {number}"), reply("answer " * 100)]
+    turns = long_run(10).entries[2:]
+    transcript = Transcript((Told("the new task"), *turns), tuple(earlier))
+    messages = sent(transcript, LIMITS.model_copy(update={"history_bytes": 5_000}))
+    users = [message["content"] for message in messages if message["role"] == "user"]
+    assert users[0].startswith("question 0\n\n(Note: ")
+    assert users[-1] == "the new task"
+
+
+def test_the_cost_of_a_history_grows_with_its_size_only() -> None:
+    """Ten times the turns cost about ten times the work; a quadratic way would cost a hundred times."""
+
+    def seconds(turns: int) -> float:
+        transcript = long_run(turns, result_bytes=10)
+        times = []
+        for _ in range(3):
+            began = time.perf_counter()
+            history(transcript, PROVIDER, LIMITS)
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    assert seconds(2_000) < 40 * seconds(200)
+
+
+def test_a_provider_is_made_from_defaults() -> None:
+    assert history(said(), Provider(), Limits()) == [{"role": "user", "content": "do it"}]
