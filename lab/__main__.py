@@ -2,17 +2,20 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lab import compose, demo, signals, up
 from lab.errors import LabError
+from lab.paths import SCRATCH
 from lab.show import Show
 from lab.signals import Interrupted
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 
+Dir = Annotated[Path, typer.Option("--dir", help="where data, logs and the record of what runs are kept")]
 Port = Annotated[int | None, typer.Option(help="kept or refused; without it the usual one, or a free one if taken")]
 
 
@@ -32,9 +35,9 @@ def _run(command: Callable[[Show], int]) -> None:
 
 
 @app.command("demo")
-def demo_command() -> None:
+def demo_command(folder: Dir = SCRATCH) -> None:
     """One run, its worker killed when the refund was applied and not answered; then the same without a key."""
-    _run(demo.demo)
+    _run(lambda show: demo.demo(folder, show))
 
 
 @app.command("up")
@@ -45,6 +48,7 @@ def up_command(
     worker_port: Port = None,
     receiver_port: Port = None,
     model_port: Port = None,
+    folder: Dir = SCRATCH,
 ) -> None:
     """Start the whole stack and stay until Ctrl-C."""
     asked = {
@@ -55,20 +59,20 @@ def up_command(
         "receiver": receiver_port,
         "model": model_port,
     }
-    _run(lambda show: up.up(asked, show))
+    _run(lambda show: up.up(asked, folder, show))
 
 
 @app.command("down")
-def down_command() -> None:
+def down_command(folder: Dir = SCRATCH) -> None:
     """End what `up` started."""
-    _run(up.down)
+    _run(lambda show: up.down(folder, show))
 
 
 @app.command("compose-test")
-def compose_command() -> None:
+def compose_command(folder: Dir = SCRATCH) -> None:
     """The demo's job in containers, judged by the receiver's effects."""
-    _run(compose.compose_test)
+    _run(lambda show: compose.compose_test(folder, show))
 
 
 if __name__ == "__main__":
-    sys.exit(app())
+    sys.exit(app(prog_name="python -m lab"))

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SCRATCH = ROOT / ".pawl"
-STACK_FILE = SCRATCH / "stack.json"
+SCRATCH = ROOT / ".pawl"  # the default; the commands take another folder with --dir
 RESTATE_TOML = ROOT / "restate.toml"
 PACKAGE_JSON = ROOT / "package.json"

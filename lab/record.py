@@ -25,17 +25,22 @@ def take_lock(path: Path) -> IO[str] | None:
     return lock
 
 
-def write(path: Path, description: dict[str, Any]) -> None:
-    """Replace the file in one move: a reader sees the old or the new one, never half."""
-    fresh = path.with_suffix(".new")
+def file(folder: Path) -> Path:
+    """Where the record of a folder is."""
+    return folder / "stack.json"
+
+
+def write(folder: Path, description: dict[str, Any]) -> None:
+    """Replace the record in one move: a reader sees the old or the new one, never half."""
+    fresh = folder / "stack.json.new"
     fresh.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    fresh.replace(file(folder))
 
 
-def read(path: Path) -> dict[str, Any] | None:
-    """What the file says, or None where there is none that can be read."""
+def read(folder: Path) -> dict[str, Any] | None:
+    """What the record says, or None where there is none that can be read."""
     try:
-        described = json.loads(path.read_text(encoding="utf-8"))
+        described = json.loads(file(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return described if isinstance(described, dict) else None
