@@ -1,18 +1,17 @@
 """One attempt at one run: it asks the decision core what is next and obeys.
 
-Rule: what an earlier pass left in the state is read after the first model step only, whose result carries the candidate for
-the root of the keys; so every cut of a journal, and a start from scratch, come to the same keys. The one exception is the
-question whether the run has ended.
+Rule: what an earlier pass left in the state is read after the step `begin` only, whose result carries the candidate for the
+root of the keys; so every cut of a journal, and a start from scratch, come to the same keys. The one exception is the question
+whether the run has ended. Nothing that differs between two invocations is written but from a step's result.
 Must not know: what is in a reply, what a tool does, HTTP.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
-from pydantic import Field
 from restate import ObjectContext, TerminalError
 
 from services import public, state
@@ -36,12 +35,11 @@ from tools.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Result of the first model step of a pass: the candidate for the root, the journal's home, and the answer."""
+    """Result of the step that begins a pass: the candidate for the root, the journal's home, and when (unix seconds)."""
 
     candidate: UUID
     invocation: str
     at: float
-    answer: Annotated[ModelAnswer, Field(discriminator="kind")]
     kind: Literal["opened"] = "opened"
 
 
@@ -84,13 +82,8 @@ class Run:
         over = ended_before(last, self.request, self.digest, self.ctx.key())
         if over is not None:
             return await self._replayed(over)
-        told = [Told(self.outside.instructions, "system")] if self.outside.instructions else []
-        before = summary(await state.intents(self.ctx)) if last is not None else None
-        if before is not None:
-            told.append(Told(before, "system"))
-        self.transcript = Transcript((*told, Told(self.request.task)))
-        self._begin()
         try:
+            await self._begin()
             end = await self._to_end()
         except Over as record:
             return await self._replayed(record.end)
@@ -102,9 +95,24 @@ class Run:
             end = await self._cancelled()
         return self._close(end)
 
-    def _begin(self) -> None:
-        begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.invocation)
-        state.set_begun(self.ctx, begun)
+    async def _begin(self) -> None:
+        candidate, invocation = self.candidate, self.journal.invocation
+
+        async def begin() -> Opened:
+            return Opened(candidate, invocation, wall_s())
+
+        opened: Opened = await self.journal.run("begin", (Opened,), begin)
+        self.journal.home = opened.invocation
+        self._now(opened.at)
+        root = await state.root(self.ctx)
+        if root is None:
+            state.set_root(self.ctx, opened.candidate)
+            self._open(Ledger(opened.candidate, 1))
+        else:
+            await self._further_pass(root, {})
+        told = [self.outside.instructions, summary(self._turn.ledger.rows.values())]
+        instructions = (Told(text, "system", self.at) for text in told if text)
+        self.transcript = Transcript((*instructions, Told(self.request.task, at=self.at), *self.transcript.entries))
 
     async def _replayed(self, end: RunEnd) -> tuple[public.Shown, None]:
         return public.end(self.ctx.key(), end, await state.intents(self.ctx), replayed=True), None
@@ -125,10 +133,9 @@ class Run:
             case CallModel(number):
                 return await self._ask_model(number)
             case CallTools(number, calls):
-                assert self.turn is not None
                 self._show(RunState.RUNNING)
-                texts = await self.turn.perform(number, calls)
-                self._now(self.turn.at)
+                texts = await self._turn.perform(number, calls)
+                self._now(self._turn.at)
                 self.transcript = self.transcript.add(Answered(number, texts, self.at))
                 return None
             case Finish(answer):
@@ -163,37 +170,14 @@ class Run:
     async def _model_step(self, number: int) -> ModelAnswer:
         messages = history(self.transcript, self.outside.provider, self.limits)
         tools = self._granted()
-        if self.journal.home is not None:
-            return await self.journal.run(
-                f"model {number}", (ModelReply, ModelFailed), lambda: self.outside.model.ask(messages, tools)
-            )
-        candidate, invocation = self.candidate, self.journal.invocation
-
-        async def first() -> Opened:
-            answer = await self.outside.model.ask(messages, tools)
-            return Opened(candidate, invocation, wall_s(), answer)
-
-        opened: Opened = await self.journal.run(f"model {number}", (Opened,), first)
-        self._now(opened.at)
-        await self._open(opened)
-        return opened.answer
-
-    async def _open(self, opened: Opened) -> None:
-        """The first reply is recorded: now the state may be read, and the ledger opened."""
-        self.journal.home = opened.invocation
-        root = await state.root(self.ctx)
-        if root is None:
-            state.set_root(self.ctx, opened.candidate)
-            self._ledger(Ledger(opened.candidate, 1))
-        else:
-            await self._further_pass(root, {})
+        return await self.journal.run(
+            f"model {number}", (ModelReply, ModelFailed), lambda: self.outside.model.ask(messages, tools)
+        )
 
     async def _refresh(self) -> None:
         """The journal goes on in another invocation: everything that was read before may be old."""
-        root = await state.root(self.ctx)
-        assert root is not None, "a pass is opened before its second step"
-        self._begin()
-        await self._further_pass(root, self.turn.ledger.asked if self.turn is not None else {})
+        ledger = self._turn.ledger
+        await self._further_pass(ledger.root, ledger.asked)
 
     async def _further_pass(self, root: UUID, asked: Mapping[str, int]) -> None:
         last = await state.end(self.ctx)
@@ -203,10 +187,13 @@ class Run:
         row = await state.run_row(self.ctx)
         passes = [kept.pass_number for kept in (row, last) if isinstance(kept, RunRow | RunEnd)]
         rows = await state.intents(self.ctx)
-        self._ledger(Ledger(root, 1 + max(passes, default=0), {each.key: each for each in rows}, asked))
+        self._open(Ledger(root, 1 + max(passes, default=0), {each.key: each for each in rows}, asked))
         await self._check_declarations(rows)
 
-    def _ledger(self, ledger: Ledger) -> None:
+    def _open(self, ledger: Ledger) -> None:
+        assert self.journal.home is not None
+        begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.home)
+        state.set_begun(self.ctx, begun)
         self.turn = Turn(self.ctx, self.journal, self.outside, ledger, self._show, self.grant, self.at)
         self._show(RunState.RUNNING)
 
@@ -252,6 +239,11 @@ class Run:
         state.set_end(self.ctx, end)
         rows = [] if self.turn is None else in_order(self.turn.ledger.rows.values())
         return public.end(self.ctx.key(), end, rows, replayed=False), end.pass_number
+
+    @property
+    def _turn(self) -> Turn:
+        assert self.turn is not None, "a pass is opened before anything else"
+        return self.turn
 
     @property
     def _pass(self) -> int:

@@ -1,0 +1,62 @@
+"""An operator's restart as new, from scratch and from every index of the journal: no effect leaves twice."""
+
+import pytest
+
+from tests.server.world import World, call, calls, once_each
+
+
+def every_class(world: World) -> str:
+    return world.script(
+        calls(
+            call("look_up_order", order_id="7"),
+            call("charge_card", customer_id=world.tag, amount_cents=1200),
+            call("transfer_money", to_account=world.tag, amount_cents=300),
+        ),
+        calls(
+            call("update_crm", customer_id=world.tag, fields={"tier": "gold"}),
+            call("send_sms", to="+491", text=world.tag),
+            call("refund_payment", payment_id=world.tag, amount_cents=100),
+        ),
+        {"content": "all done"},
+    )
+
+
+def test_an_ended_run_restarted_from_every_index_changes_nothing_outside(world: World) -> None:
+    """B42"""
+    run_id = world.run_id()
+    first = world.submit(run_id, every_class(world))
+    ended = world.until(run_id, "completed")
+    assert len(world.effects(ended)) == 5
+    requests = len(world.requests(ended))
+    length = len(world.journal(first))
+    assert length > 15
+    for prefix in [None, *range(1, length)]:
+        again = world.restart(first, prefix)
+        answer = world.attach(again)
+        assert answer.status_code == 200, (prefix, answer.text)
+        assert answer.json()["state"] == "completed", (prefix, answer.text)
+    after = world.status(run_id)
+    assert {row["key"]: row["state"] for row in after["ledger"]} == {row["key"]: "done" for row in ended["ledger"]}
+    assert len(world.effects(after)) == 5
+    assert len(world.requests(after)) == requests
+
+
+@pytest.mark.parametrize("effect", ["charge", "transfer", "sms", "customer", "refund"])
+def test_a_killed_run_restarted_from_every_index_has_each_effect_once(world: World, effect: str) -> None:
+    """B42"""
+    for prefix in [None, *range(1, 40)]:
+        run_id = world.run_id(effect)
+        task = every_class(world)
+        gate = world.stack.receiver.gate(effect, "applied")
+        first = world.submit(run_id, task)
+        assert gate.wait_held(20)
+        journal = len(world.journal(first))
+        if prefix is not None and prefix >= journal:
+            gate.release()
+            break
+        world.kill_invocation(first)
+        gate.release()
+        world.restart(first, prefix)
+        ended = world.until(run_id, "completed", "outcome_unknown", "waiting_approval")
+        assert once_each(world.effects(ended)), (prefix, ended)
+        assert len(world.effects(ended, effect)) == 1, (prefix, ended)
