@@ -3,7 +3,6 @@
 Rule: a new endpoint is a new row here. It must not know the store or aiohttp.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -97,15 +96,6 @@ EFFECTS = frozenset(
 )
 
 
-def parse_object(raw: bytes) -> dict[str, Any] | None:
-    """The body as a JSON object; None where it is anything else."""
-    try:
-        value = json.loads(raw, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def what_is_wrong(endpoint: Endpoint, body: dict[str, Any] | None, key: str | None) -> str | None:
     """A sentence that says why the request cannot be executed, or None."""
     if key is not None and not 0 < len(key) <= KEY_CHARS_MAX:
@@ -147,7 +137,3 @@ def order(order_id: str) -> dict[str, Any] | None:
 
 def _is(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -42,8 +42,11 @@ def routes(gates: Gates) -> list[web.RouteDef]:
         try:
             wait_s = float(request.query.get("wait_s", "0"))
         except ValueError:
-            return await send(request, error_answer(400, "invalid_request", "wait_s is a number of seconds"))
-        await _wait(gate, min(wait_s, WAIT_S_MAX))
+            wait_s = -1.0
+        if not 0 <= wait_s <= WAIT_S_MAX:
+            words = f"wait_s is a number of seconds, at most {WAIT_S_MAX:.0f}"
+            return await send(request, error_answer(400, "invalid_request", words))
+        await _wait(gate, wait_s)
         return web.json_response(gate.row())
 
     async def release(request: web.Request) -> web.StreamResponse:

@@ -20,6 +20,7 @@ from mocks.completion import MODEL_NAME, complete, error
 from mocks.gates import Gates
 from mocks.model_store import ModelStore
 from mocks.paging import after
+from mocks.plain_json import parse_object
 from mocks.script import Chosen, Script, choose, variant
 from mocks.send import send
 from mocks.switches import Switches, outage_reply, refusal
@@ -158,18 +159,11 @@ class Model:
 
 
 def _messages(raw: bytes) -> list[Any] | None:
-    try:
-        body = json.loads(raw, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(body, dict) or body.get("stream") is True:
+    body = parse_object(raw)
+    if body is None or body.get("stream") is True:
         return None
     messages = body.get("messages")
     return messages if isinstance(messages, list) else None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _masked(request: web.Request) -> dict[str, str]:

@@ -18,6 +18,7 @@ from mocks.endpoints import Endpoint
 from mocks.execution import Arrival, Execution, digest_of
 from mocks.gates import ANY_EFFECT, Gates
 from mocks.paging import after
+from mocks.plain_json import parse_object
 from mocks.send import send
 from mocks.store import Store
 
@@ -68,7 +69,7 @@ class Receiver:
 
     async def _arrive(self, request: web.Request, endpoint: Endpoint) -> Arrival:
         raw = await request.read()
-        body = endpoints.parse_object(raw)
+        body = parse_object(raw)
         query = next(((name, request.query[name]) for name in endpoint.found_by if name in request.query), None)
         key = request.headers.get("Idempotency-Key")
         digest = digest_of(raw)

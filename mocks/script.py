@@ -53,6 +53,11 @@ class Reply(BaseModel):
     attempts: tuple["Reply", ...] = ()
     drift: tuple["Reply", ...] = ()
 
+    def is_message(self) -> bool:
+        """Whether it sends an assistant message, and not a raw answer or a fault."""
+        raw = self.status is not None or self.body is not None or self.body_base64 is not None
+        return not (raw or self.hang or self.cut)
+
     @field_validator("attempts", "drift")
     @classmethod
     def _one_level(cls, replies: tuple["Reply", ...]) -> tuple["Reply", ...]:
@@ -117,6 +122,11 @@ def variant(reply: Reply, seen: int, drift: bool) -> Reply:
     if reply.attempts:
         return reply.attempts[min(seen, len(reply.attempts) - 1)]
     return reply
+
+
+def possible(reply: Reply) -> tuple[Reply, ...]:
+    """All that `variant` may give."""
+    return (*(reply.attempts or (reply,)), *reply.drift)
 
 
 def fill(value: Any, groups: Mapping[str, str]) -> Any:

@@ -3,9 +3,10 @@
 Rule: as strict as the strictest real provider on what breaks conversations; it knows the history only, not the scripts.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+from mocks.plain_json import parse_object
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 MESSAGE_FIELDS = {
@@ -60,8 +61,8 @@ def _problems(messages: list[Any]) -> Iterator[str]:
     used: set[str] = set()
     for at, message in enumerate(messages):
         yield from _own_problems(f"messages[{at}]", message, used)
-    yield from _order_problems([message["role"] for message in messages])
     yield from _pairing_problems(messages)
+    yield from _order_problems([message["role"] for message in messages])
 
 
 def _own_problems(where: str, message: dict[str, Any], used: set[str]) -> Iterator[str]:
@@ -122,8 +123,12 @@ def _call_problems(where: str, call: Any, used: set[str]) -> Iterator[str]:
     used.add(str(call_id))
     if not isinstance(function.get("name"), str) or not function["name"]:
         yield f"{where}: the function has no name"
-    if not _is_json_object(function.get("arguments")):
+    written = function.get("arguments")
+    arguments = parse_object(written) if isinstance(written, str) else None
+    if arguments is None:
         yield f"{where}: arguments is not a JSON object in a string"
+    elif _has_lone_surrogate(arguments):
+        yield f"{where}: arguments holds a lone surrogate"
 
 
 def _assistant_content(messages: list[Any], refused: object, words: str) -> str | None:
@@ -136,15 +141,6 @@ def _assistant_content(messages: list[Any], refused: object, words: str) -> str 
 def _calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     calls = message.get("tool_calls")
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-
-
-def _is_json_object(text: object) -> bool:
-    if not isinstance(text, str):
-        return False
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _has_lone_surrogate(value: Any) -> bool:

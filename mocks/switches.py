@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mocks import strict
 from mocks.answer import Answer
 from mocks.completion import assistant_message, error
-from mocks.script import Chosen, Reply, Script, choose
+from mocks.script import Chosen, Reply, Script, choose, possible
 
 
 class Outage(Reply):
@@ -58,9 +58,9 @@ def missing_fields(messages: list[Any], scripts: list[tuple[str, Script]]) -> st
         if not isinstance(message, dict) or message.get("role") != "assistant":
             continue
         chosen = choose(messages[:at], scripts)
-        candidates = chosen.reply.attempts or (chosen.reply, *chosen.reply.drift)
+        candidates = [reply for reply in possible(chosen.reply) if reply.is_message()]
         missing = [_missing(assistant_message(chosen, reply), message) for reply in candidates]
-        if all(missing):
+        if missing and all(missing):
             return f"messages[{at}]: the field {missing[0]} did not come back as it was sent"
     return None
 

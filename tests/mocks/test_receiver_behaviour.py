@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from tests.mocks.process import MockProcess
-from tests.mocks.requests import REPLAYED, TRANSFER, behave, code, effects, post, requests
+from tests.mocks.sending import REPLAYED, TRANSFER, behave, code, effects, post, requests
 
 
 def outcome(mock: MockProcess, key: str) -> str:
     """One attempt in a word: its status, `+` where it was replayed, `cut` or `timeout`."""
     try:
-        answer = post(mock, key, timeout_s=1.0)
+        answer = post(mock, key, timeout_s=0.5)
     except httpx.RemoteProtocolError:
         return "cut"
     except httpx.ReadTimeout:

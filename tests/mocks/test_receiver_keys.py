@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.mocks.process import MockProcess
-from tests.mocks.requests import (
+from tests.mocks.sending import (
     CHARGE,
     KEYED,
     REPLAYED,

@@ -3,7 +3,7 @@
 import httpx
 
 from tests.mocks.process import MockProcess
-from tests.mocks.requests import code
+from tests.mocks.sending import code
 
 
 def put(mock: MockProcess, customer: str, body: object, **headers: str) -> httpx.Response:
