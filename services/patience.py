@@ -5,6 +5,7 @@ budget. The one trimmed request after "context too long" comes on top: it is ano
 Must not know: Restate, HTTP; who waits.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,7 +39,7 @@ def plan(earlier: Sequence[ModelFailed], failed: ModelFailed, provider: Provider
     if failed.action is Action.TRIM:
         if any(before.action is Action.TRIM for before in earlier):
             return Fail(Reason.CONTEXT_TOO_LONG, f"also after it was shortened: {failed.detail}")
-        return Retry(0.0, trim_to_bytes=failed.history_bytes // 2)
+        return Retry(0.0, trim_to_bytes=_shorter_bytes(failed))
     requests = [before for before in (*earlier, failed) if before.action is not Action.TRIM]
     if len(requests) >= max(1, provider.attempts):
         return Fail(failed.reason, f"after {len(requests)} requests: {failed.detail}")
@@ -51,6 +52,17 @@ def plan(earlier: Sequence[ModelFailed], failed: ModelFailed, provider: Provider
             reason, f"the next request would have to wait {wait_s:.0f} s, {left_s:.0f} s are left: {failed.detail}"
         )
     return Retry(wait_s)
+
+
+def _shorter_bytes(failed: ModelFailed) -> int:
+    """Half of what was sent; less where the server's words name two sizes of which ours was more than twice the other.
+
+    "maximum context length is 8192 tokens, your messages have 40000" is such a sentence. Half at least, so that the next
+    turns fit too.
+    """
+    numbers = [int(digits) for digits in re.findall(r"\d{4,9}", failed.detail.replace(",", ""))]
+    share = 0.8 * min(numbers) / max(numbers) if len(numbers) > 1 else 0.5
+    return int(failed.history_bytes * min(0.5, share))
 
 
 def _wait_s(failed: ModelFailed, number: int, provider: Provider, jitter: float) -> float:

@@ -176,8 +176,7 @@ class Run:
 
     async def _refresh(self) -> None:
         """The journal goes on in another invocation: everything that was read before may be old."""
-        ledger = self._turn.ledger
-        await self._further_pass(ledger.root, ledger.asked)
+        await self._further_pass(self._turn.ledger.root, self._turn.asked)
 
     async def _further_pass(self, root: UUID, asked: Mapping[str, int]) -> None:
         last = await state.end(self.ctx)
@@ -194,7 +193,7 @@ class Run:
         assert self.journal.home is not None
         begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.home)
         state.set_begun(self.ctx, begun)
-        self.turn = Turn(self.ctx, self.journal, self.outside, ledger, self._show, self.grant, self.at)
+        self.turn = Turn(self.ctx, self.journal, self.outside, ledger, self._show, self.grant, self.at, ledger.asked)
         self._show(RunState.RUNNING)
 
     async def _check_declarations(self, rows: list[Intent]) -> None:

@@ -5,7 +5,7 @@ its own; those whose class goes alone go one after the other. A call that waits 
 Must not know: what decides the next move, models.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -84,6 +84,8 @@ class Turn:
     show: Show
     grant: Grant
     at: float = 0.0
+    asked: Mapping[str, int] = field(default_factory=dict)
+    """How often each identity was asked for in the turns that are over: a turn that is done anew counts its asks anew."""
     lanes: list[Lane] = field(default_factory=list)
     pending: dict[RestateDurableFuture[Any], Callable[[], Awaitable[None]]] = field(default_factory=dict)
     steps: dict[RestateDurableFuture[Any], str] = field(default_factory=dict)
@@ -101,6 +103,7 @@ class Turn:
             self.ledger = ledger
             self.lanes.append(Lane(*begin(call, planned, self.outside.caps)))
         await self._drive(number)
+        self.asked = self.ledger.asked
         return tuple(shorten(lane.text or "", self.outside.limits.result_bytes) for lane in self.lanes)
 
     async def perform_undo(self, call: Call, go: Go, number: int) -> IntentState:

@@ -23,6 +23,10 @@ def calls(*made: dict[str, Any]) -> dict[str, Any]:
     return {"tool_calls": list(made)}
 
 
+class NoSuchCut(Exception):
+    """Restate does not restart from a prefix in which a step has begun and not ended."""
+
+
 @dataclass
 class World:
     stack: Stack
@@ -97,6 +101,8 @@ class World:
         """An operator's restart as new; the id of the new invocation."""
         suffix = "" if prefix is None else f"?from={prefix}"
         reply = self.stack.admin.call("PATCH", f"/invocations/{invocation}/restart-as-new{suffix}")
+        if "without respective Completions" in reply.text:
+            raise NoSuchCut(reply.text)
         assert reply.is_success, reply.text
         return str(reply.json()["new_invocation_id"])
 
