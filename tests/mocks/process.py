@@ -1,4 +1,7 @@
-"""Start, kill and restart a mock as a real process on a free port."""
+"""Start, kill and restart a mock as a real process on a free port.
+
+Clients are made with `verify=False`: there is no TLS here, and loading certificates takes longer than most tests.
+"""
 
 import signal
 import subprocess
@@ -40,7 +43,7 @@ class MockProcess:
         assert line.startswith(f"{self.kind} listening on http://127.0.0.1:"), line
         self.url = line.split()[-1]
         self.port = int(self.url.rsplit(":", 1)[1])
-        self.client = httpx.Client(base_url=self.url, timeout=ANSWER_S_MAX)
+        self.client = httpx.Client(base_url=self.url, timeout=ANSWER_S_MAX, verify=False)
         return self
 
     def kill(self) -> None:
