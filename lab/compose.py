@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lab import judge, ports, report
 from lab.errors import LabError, UsageError
-from lab.paths import ROOT
+from lab.paths import ROOT, shown
 from lab.peers import Ingress, Model, Receiver
 from lab.process import wait_until
 from lab.rounds import Crash, Round, World, play
@@ -84,12 +84,14 @@ class Project:
                     start_new_session=True,
                 )
             except subprocess.TimeoutExpired as error:
-                raise LabError(f"`{' '.join(command[:6])}` took longer than {limit_s:g} s; see {self._log}") from error
+                raise LabError(
+                    f"`{' '.join(command[:6])}` took longer than {limit_s:g} s; see {shown(self._log)}"
+                ) from error
             log.write(done.stdout)
         if done.returncode:
             tail = self._log.read_text(encoding="utf-8", errors="replace")[-2000:]
             raise LabError(
-                f"`{' '.join(command)}` ended with exit code {done.returncode}. {self._log} ends with:\n{tail}"
+                f"`{' '.join(command)}` ended with exit code {done.returncode}. {shown(self._log)} ends with:\n{tail}"
             )
         return done.stdout
 
@@ -115,7 +117,7 @@ def compose_test(folder: Path, show: Show) -> int:
     log.unlink(missing_ok=True)
     project = Project(log)
     try:
-        show.line(f"building the image; what docker says goes to {log}")
+        show.line(f"building the image; what docker says goes to {shown(log)}")
         project.compose("build", limit_s=BUILD_S)
         show.line("starting restate, worker, receiver and model, and registering the worker")
         project.compose("up", "--detach", "--wait", "--wait-timeout", f"{UP_S:.0f}", limit_s=UP_S + 30)

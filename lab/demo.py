@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lab import judge, report, server
 from lab.errors import LabError
+from lab.paths import shown
 from lab.process import Process
 from lab.rounds import TASK, Crash, Round, World, play
 from lab.show import Show
@@ -29,7 +30,7 @@ def demo(folder: Path, show: Show) -> int:
         raise
     finally:
         if keep_logs:
-            show.error(f"the logs are in {mine / 'logs'}")
+            show.error(f"the logs are in {shown(mine / 'logs')}")
         else:
             shutil.rmtree(mine, ignore_errors=True)
     return 1 if keep_logs else 0

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from lab import pids, ports, record, server
 from lab.errors import LabError, UsageError
+from lab.paths import shown
 from lab.process import GRACE_S, SIGNAL_DEADLINE_S, wait_until
 from lab.rounds import TASK
 from lab.show import Show
@@ -121,8 +122,8 @@ def _print_addresses(described: dict[str, Any], folder: Path, show: Show) -> Non
     for url, pid in zip(described["workers"], described["worker_pids"], strict=True):
         show.pair("worker", f"{url}   pid {pid}")
     for name, log in described["logs"].items():
-        show.pair(f"log of {name}", log)
-    show.pair("all of this", str(record.file(folder)))
+        show.pair(f"log of {name}", shown(log))
+    show.pair("all of this", shown(record.file(folder)))
 
 
 def _stay(stack: Stack, folder: Path, show: Show) -> NoReturn:
