@@ -57,8 +57,8 @@ def plan(earlier: Sequence[ModelFailed], failed: ModelFailed, provider: Provider
 def _shorter_bytes(failed: ModelFailed) -> int:
     """Half of what was sent; less where the server's words name two sizes of which ours was more than twice the other.
 
-    "maximum context length is 8192 tokens, your messages have 40000" is such a sentence. Half at least, so that the next
-    turns fit too.
+    "maximum context length is 8192 tokens, your messages have 40000" is such a sentence. Half at least, so that the
+    next turns fit too.
     """
     numbers = [int(digits) for digits in re.findall(r"\d{4,9}", failed.detail.replace(",", ""))]
     share = 0.8 * min(numbers) / max(numbers) if len(numbers) > 1 else 0.5

@@ -34,6 +34,7 @@ TOOLSET: dict[str, Tool] = registry((*TOOLS, list_invoices, search))
 LIMITS = Limits()
 PROVIDER = Provider()
 MAIL = {"to": "a@example.test", "subject": "s", "body": "hi"}
+USAGE = Usage(10, 5)
 ORDER = '{"order_id":"5"}'
 
 
@@ -53,7 +54,7 @@ def reply(
     filtered: bool = False,
     turn: int = 1,
     at: float = 0.0,
-    usage: Usage = Usage(10, 5),
+    usage: Usage = USAGE,
     **fields: Any,
 ) -> Replied:
     """One reply of the model."""
