@@ -27,7 +27,6 @@ class Arrival:
     n: int
     endpoint: Endpoint
     key: str | None
-    raw: bytes
     digest: str
     body: dict[str, Any] | None
     subject: str = ""
@@ -37,7 +36,11 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The answer meant to leave; `done` where the request was carried out, now or (replayed) earlier."""
+    """The answer meant to leave.
+
+    `done` where the request was executed, with or without an effect, now or (replayed) earlier; false where it was
+    turned away: unreadable, key in flight, key of another request.
+    """
 
     answer: Answer
     done: bool
@@ -115,7 +118,7 @@ class Execution:
             answer, keep = instead
             if keep and kept_key is not None:
                 self._store.keep_answer(kept_key, arrival.n, answer)
-            return Served(answer, done=False)
+            return Served(answer, done=True)
         match arrival.endpoint.promise:
             case Promise.READ:
                 return Served(self._read(arrival), done=True)
@@ -140,7 +143,7 @@ class Execution:
         version = known[0] if known else 0
         if not _matches(arrival.if_match, version):
             message = f"the version is {version}" if version else "there is no such customer yet"
-            return Served(error_answer(412, "precondition_failed", message), done=False)
+            return Served(error_answer(412, "precondition_failed", message), done=True)
         self._store.put_customer(arrival.subject, version + 1, arrival.key, arrival.body)
         self._apply(arrival, arrival.subject)
         return Served(self._customer(arrival.subject), done=True)

@@ -87,7 +87,6 @@ class Receiver:
             n=n,
             endpoint=endpoint,
             key=key,
-            raw=raw,
             digest=digest,
             body=body,
             subject=request.match_info.get("id", ""),

@@ -37,6 +37,7 @@ def outcome(mock: MockProcess, key: str) -> str:
         ({"fail": {"status": 500, "when": "after_commit", "store": True}, "times": 1}, ["500", "500+"], 1),
         ({"refuse": {"status": 402, "code": "card_declined", "message": "no"}, "times": 1}, ["402", "402+"], 0),
         ({"refuse": {"store": False}, "times": 1}, ["402", "201"], 1),
+        ({"refuse": {}, "lose_answer": "after_commit", "times": 1}, ["cut", "402+"], 0),
         ({"answer": {"status": 429}, "times": 2}, ["429", "429", "201"], 1),
         ({"answer_after": {"status": 502}, "times": 1}, ["502", "201+"], 1),
         ({"hang": True, "times": 1}, ["timeout", "201"], 1),
