@@ -17,7 +17,7 @@ from restate import ObjectContext, TerminalError
 from services import public, state
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
-from services.decision import Nothing, Stop, stopped
+from services.decision import Stop, stopped
 from services.history import history
 from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order, summary
@@ -227,7 +227,7 @@ class Run:
         """What was under way is recorded first; then Done effects are undone where that was asked for."""
         if self.turn is not None:
             await self.turn.land()
-        call = self.ctx.object_call(stopped, self.ctx.key(), Nothing())
+        call = self.ctx.object_call(stopped, self.ctx.key(), None)
         said: Stop = await insist(call)
         undone = ""
         if said.undo and self.turn is not None:

@@ -110,7 +110,9 @@ class World:
         assert self.stack.admin.call("PATCH", f"/invocations/{invocation}/kill").is_success
 
     def journal(self, invocation: str) -> list[dict[str, Any]]:
-        return self.stack.admin.query(f"SELECT index, entry_type, name FROM sys_journal WHERE id = '{invocation}' ORDER BY index")
+        return self.stack.admin.query(
+            f"SELECT index, entry_type, name FROM sys_journal WHERE id = '{invocation}' ORDER BY index"
+        )
 
     def retries(self, run_id: str) -> int:
         rows = self.stack.admin.query(
