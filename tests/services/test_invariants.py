@@ -124,7 +124,7 @@ def test_the_history_is_well_formed_whatever_the_model_said(
     """I2, by the mock's strict check and by our own."""
     for transcript, decision in run(replies, texts, limits, provider, extensions=2):
         seen = transcript.add(Shortened(3_000)) if overflow else transcript
-        messages = history(seen, provider, limits)
+        messages: list[dict[str, Any]] = history(seen, provider, limits)
         if isinstance(decision, CallModel):
             assert what_is_malformed(messages) is None
         check(messages)
@@ -135,7 +135,7 @@ def test_the_history_is_well_formed_whatever_the_model_said(
 
 
 def check(messages: list[dict[str, Any]]) -> None:
-    """Each call answered once, in order, right behind it; unique ids; arguments that are objects; text that can leave."""
+    """Each call answered once, right behind it, in order; unique ids; arguments that are objects; no poison."""
     assert json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
     due: list[str] = []
     seen: set[str] = set()
