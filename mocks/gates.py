@@ -5,6 +5,7 @@ gate is released, whether or not its client is still there.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from mocks.rows import GatePoint, GateRow
@@ -36,10 +37,11 @@ class Gate:
 
 
 class Gates:
-    """All gates of one process."""
+    """All gates of one process. `settled` returns when what the held request has written is on disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, settled: Callable[[], Awaitable[None]]) -> None:
         self._gates: dict[str, Gate] = {}
+        self._settled = settled
 
     def arm(self, effect: str, point: GatePoint, times: int) -> Gate:
         """Hold the next `times` requests of `effect` at `point`."""
@@ -56,6 +58,7 @@ class Gates:
         for gate in self._gates.values():
             if gate.catches(effect, point):
                 gate.left -= 1
+                await self._settled()  # whoever learns that it is held may kill us in the next moment
                 gate.held += 1
                 gate.reached.set()
                 await gate.opened.wait()

@@ -38,7 +38,7 @@ class Model:
     def __init__(self, store: ModelStore, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
-        self._gates = Gates()
+        self._gates = Gates(store.database.settled)
         self._switches = store.switches()
         self._scripts = [*store.scripts(), *BUILTIN_SCRIPTS]
 
@@ -110,7 +110,9 @@ class Model:
         )
 
     async def _requests(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(self._store.requests(after(request)))
+        rows = self._store.requests(after(request))
+        await self._store.database.settled()  # nobody is shown what a crash could still take back
+        return web.json_response(rows)
 
     async def _request(self, request: web.Request) -> web.StreamResponse:
         found = self._store.request(int(request.match_info["n"]))

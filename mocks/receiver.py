@@ -34,7 +34,7 @@ class Receiver:
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
-        self._gates = Gates()
+        self._gates = Gates(store.database.settled)
         self._behaviours = Behaviours(store)
         self._execution = Execution(store, self._gates, clock)
 
@@ -103,10 +103,14 @@ class Receiver:
                 return reaction
 
     async def _requests(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(self._store.requests(after(request), request.query.get("effect")))
+        rows = self._store.requests(after(request), request.query.get("effect"))
+        await self._store.database.settled()  # nobody is shown what a crash could still take back
+        return web.json_response(rows)
 
     async def _effects(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response(self._store.effects(after(request), request.query.get("effect")))
+        rows = self._store.effects(after(request), request.query.get("effect"))
+        await self._store.database.settled()
+        return web.json_response(rows)
 
     async def _show_behaviours(self, _: web.Request) -> web.StreamResponse:
         shown = {effect: b.model_dump(exclude_defaults=True) for effect, b in self._behaviours.show().items()}

@@ -15,7 +15,7 @@ class RequestRow(TypedDict):
     `effect` is the endpoint's name (`charge`, `find_charge`, ...); `key` the `Idempotency-Key` header (of a look-up:
     the key asked for); `reference` the body's or the look-up's; `digest` the sha256 hex of the raw body; `applied` is
     true where this very request applied an effect; `status` is null until the answer leaves, and stays null where none
-    did.
+    did; a status noted in the last moments before a SIGKILL is null again.
     """
 
     n: int

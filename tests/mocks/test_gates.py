@@ -5,6 +5,10 @@ import asyncio
 from mocks.gates import Gates
 
 
+async def nothing_to_settle() -> None:
+    """There is no store here."""
+
+
 async def held_at(gates: Gates, effect: str, point: str = "arrived") -> "asyncio.Task[None]":
     assert point in ("arrived", "applied")
     task = asyncio.create_task(gates.pass_through(effect, "arrived" if point == "arrived" else "applied"))
@@ -13,11 +17,11 @@ async def held_at(gates: Gates, effect: str, point: str = "arrived") -> "asyncio
 
 
 async def test_without_a_gate_everything_passes() -> None:
-    assert (await held_at(Gates(), "charge")).done()
+    assert (await held_at(Gates(nothing_to_settle), "charge")).done()
 
 
 async def test_a_gate_holds_its_effect_at_its_point_only() -> None:
-    gates = Gates()
+    gates = Gates(nothing_to_settle)
     gate = gates.arm("charge", "applied", 1)
     assert (await held_at(gates, "refund", "applied")).done()
     assert (await held_at(gates, "charge", "arrived")).done()
@@ -30,7 +34,7 @@ async def test_a_gate_holds_its_effect_at_its_point_only() -> None:
 
 
 async def test_a_gate_holds_as_many_as_it_was_told_and_lets_all_go() -> None:
-    gates = Gates()
+    gates = Gates(nothing_to_settle)
     gate = gates.arm("*", "arrived", 2)
     tasks = [await held_at(gates, effect) for effect in ("charge", "refund", "email")]
     assert [task.done() for task in tasks] == [False, False, True]
@@ -39,13 +43,13 @@ async def test_a_gate_holds_as_many_as_it_was_told_and_lets_all_go() -> None:
 
 
 async def test_a_released_gate_holds_nothing_more() -> None:
-    gates = Gates()
+    gates = Gates(nothing_to_settle)
     gates.release(gates.arm("charge", "arrived", 5))
     assert (await held_at(gates, "charge")).done()
 
 
 async def test_two_gates_on_one_point_hold_one_request_each() -> None:
-    gates = Gates()
+    gates = Gates(nothing_to_settle)
     first, second = gates.arm("charge", "arrived", 1), gates.arm("charge", "arrived", 1)
     one, two = await held_at(gates, "charge"), await held_at(gates, "charge")
     gates.release(second)
@@ -53,3 +57,21 @@ async def test_two_gates_on_one_point_hold_one_request_each() -> None:
     assert not one.done()
     gates.release(first)
     await asyncio.wait_for(one, 1)
+
+
+async def test_a_request_counts_as_held_only_when_its_row_is_on_disk() -> None:
+    on_disk = asyncio.Event()
+
+    async def settled() -> None:
+        await on_disk.wait()
+
+    gates = Gates(settled)
+    gate = gates.arm("charge", "arrived", 1)
+    held = await held_at(gates, "charge")
+    assert gate.row()["held"] == 0
+    assert (await held_at(gates, "charge")).done()
+    on_disk.set()
+    await asyncio.wait_for(gate.reached.wait(), 1)
+    assert gate.row()["held"] == 1
+    gates.release(gate)
+    await asyncio.wait_for(held, 1)
