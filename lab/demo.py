@@ -16,6 +16,9 @@ from lab.show import Show
 from lab.stack import Stack
 from lab.targets import JOURNALED, PAWL
 
+# Whoever stops a demo in the middle does not want to wait for its run.
+GRACE_S = 1.0
+
 
 def demo(folder: Path, show: Show) -> int:
     """Run both rounds in a folder of their own below `folder`, print the table, judge; the exit code."""
@@ -39,7 +42,7 @@ def demo(folder: Path, show: Show) -> int:
 def _rounds(folder: Path, show: Show) -> tuple[Round, Round]:
     binary = server.find()
     show.line(f"starting restate-server {server.check_version(binary)}, receiver, model and worker on free ports")
-    with Stack(folder, binary=binary) as stack:
+    with Stack(folder, binary=binary, grace_s=GRACE_S) as stack:
         world = World(stack.ingress, stack.receiver, stack.model)
         show.heading(f"Pawl: {TASK}")
         pawl = play(world, PAWL.service, "demo", _crash(stack.workers[0]), show)

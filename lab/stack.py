@@ -27,7 +27,10 @@ from lab.targets import PAWL, Addresses, Target
 
 
 class Stack:
-    """See the module. `folder` holds data and logs; the same folder again continues with the same data."""
+    """See the module. `folder` holds data and logs; the same folder again continues with the same data.
+
+    `grace_s` is what the parts get to finish what they are at when the stack is closed.
+    """
 
     def __init__(
         self,
@@ -38,9 +41,11 @@ class Stack:
         target: Target = PAWL,
         workers: int = 1,
         worker_env: Mapping[str, str] | None = None,
+        grace_s: float = GRACE_S,
     ) -> None:
         self.folder = folder
         self.logs = folder / "logs"
+        self.grace_s = grace_s
         self.ports = ports or all_free()
         self.at = Addresses(
             ingress=f"http://{HOST}:{self.ports.ingress}",
@@ -87,12 +92,12 @@ class Stack:
             self.close()
             raise
 
-    def close(self, grace_s: float = GRACE_S) -> None:
-        """End everything, in the order in which the parts need each other; what does not leave in time is killed."""
+    def close(self) -> None:
+        """End everything, in the order in which the parts need each other; what outlasts the grace is killed."""
         with shielded(deliver=False):
             for process in self.workers:
                 process.ask_to_end()
-            end = time.monotonic() + grace_s
+            end = time.monotonic() + self.grace_s
             rest = (self.server, self.receiver_process, self.model_process)
             for process in (*self.workers, *rest):
                 process.end(max(0.1, end - time.monotonic()))

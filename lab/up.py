@@ -107,9 +107,9 @@ def _print(stack: Stack, folder: Path, show: Show) -> None:
     show.line("Pawl is up. Ctrl-C ends it, and so does `make down` in another terminal.")
     _print_addresses(record.read(folder) or {}, folder, show)
     show.heading("Submit a run:")
-    show.verbatim(f"curl -sS {run}/submit -H 'content-type: application/json' -d '{{\"task\": \"{TASK}\"}}'")
+    show.verbatim(f"curl -sS -w '\\n' {run}/submit -H 'content-type: application/json' -d '{{\"task\": \"{TASK}\"}}'")
     show.heading("Ask its status:")
-    show.verbatim(f"curl -sS -X POST {run}/status")
+    show.verbatim(f"curl -sS -w '\\n' -X POST {run}/status")
     show.blank()
 
 

@@ -1,0 +1,189 @@
+"""The commands as a person meets them: what they print, how they end, and that nothing is left running."""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab import pids, ports
+from lab.paths import ROOT
+from tests.lab.programs import LabCommand
+
+pytestmark = pytest.mark.server
+
+Launch = Callable[..., LabCommand]
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    """Starts lab commands in this test's folder; afterwards none of them, nor anything they started, is running."""
+    launched: list[LabCommand] = []
+
+    def one(*arguments: str) -> LabCommand:
+        command = LabCommand((*arguments, "--dir", str(tmp_path)), tmp_path / f"output-{len(launched)}")
+        launched.append(command)
+        command.start()
+        return command
+
+    yield one
+    for command in launched:
+        command.clean()
+
+
+def free_ports() -> list[str]:
+    parts = ("ingress", "admin", "node", "worker", "receiver", "model")
+    return [word for part in parts for word in (f"--{part}-port", str(ports.free_port()))]
+
+
+def record(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "stack.json").read_text()))
+
+
+def test_the_demo_shows_the_refund_once_with_pawl_and_twice_without_a_key(launch: Launch, tmp_path: Path) -> None:
+    demo = launch("demo")
+    assert demo.wait(60) == 0, demo.said()
+    said = demo.said()
+    assert said.count("refund    key ") == 2
+    assert "known: the first answer again, 201" in said
+    assert "Pawl: every effect once; the refund was sent twice, with one key. The control: two refunds." in said
+    assert demo.left() == []
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.parametrize("moment", ["starting restate-server", "Agent/demo", "SIGKILL to worker"])
+def test_ctrl_c_in_the_demo_leaves_nothing(launch: Launch, tmp_path: Path, moment: str) -> None:
+    demo = launch("demo")
+    demo.wait_said(moment)
+    demo.running.send_signal(signal.SIGINT)
+    assert demo.wait(20) == 130, demo.said()
+    assert demo.left() == []
+    assert "Traceback" not in demo.said()
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_a_demo_that_was_killed_leaves_nothing(launch: Launch) -> None:
+    demo = launch("demo")
+    demo.wait_said("Agent/demo")
+    demo.running.kill()
+    demo.wait(10)
+    assert demo.left() == []
+
+
+def test_up_prints_what_can_be_pasted_and_down_ends_it(launch: Launch, tmp_path: Path) -> None:
+    up = launch("up", *free_ports())
+    up.wait_said("/status\n")
+    submit, status = [line.strip() for line in up.said().splitlines() if line.strip().startswith("curl ")]
+    submitted = subprocess.run(shlex.split(submit), capture_output=True, text=True, check=True, timeout=30)
+    run_id = json.loads(submitted.stdout).get("run_id")
+    assert run_id is not None, submitted.stdout
+    asked = subprocess.run(shlex.split(status), capture_output=True, text=True, check=True, timeout=30)
+    assert json.loads(asked.stdout).get("run_id") == run_id, asked.stdout
+
+    described = record(tmp_path)
+    expected = {"ingress", "admin", "receiver", "model", "worker_pids", "server_pid", "logs"}
+    assert expected <= set(described)
+
+    again = launch("up")
+    assert again.wait(20) == 0
+    assert "Pawl is already up" in again.said()
+    assert str(described["ingress"]) in again.said()
+
+    down = launch("down")
+    assert down.wait(30) == 0
+    assert up.wait(10) == 0
+    assert up.left() == []
+    assert "nothing is left running" in up.said()
+    assert not (tmp_path / "stack.json").exists()
+
+
+def test_ctrl_c_ends_up(launch: Launch, tmp_path: Path) -> None:
+    up = launch("up", *free_ports())
+    up.wait_said("/status\n")
+    up.running.send_signal(signal.SIGINT)
+    assert up.wait(20) == 0
+    assert up.left() == []
+    assert not (tmp_path / "stack.json").exists()
+
+
+def test_a_worker_that_is_killed_is_started_again(launch: Launch, tmp_path: Path) -> None:
+    up = launch("up", *free_ports())
+    up.wait_said("/status\n")
+    worker = record(tmp_path)["worker_pids"][0]
+    os.kill(worker, signal.SIGKILL)
+    up.wait_said("the worker was started again as pid")
+    successor = record(tmp_path)["worker_pids"][0]
+    assert successor != worker
+    assert pids.mark(successor) is not None
+
+
+def test_down_after_a_killed_up_ends_what_is_left_and_a_new_up_starts(launch: Launch, tmp_path: Path) -> None:
+    up = launch("up", *free_ports())
+    up.wait_said("/status\n")
+    up.running.kill()
+    up.wait(10)
+    down = launch("down")
+    assert down.wait(30) == 0
+    assert up.left() == []
+    again = launch("up", *free_ports())
+    again.wait_said("/status\n")
+
+
+def test_down_without_up_says_so(launch: Launch) -> None:
+    down = launch("down")
+    assert down.wait(20) == 0
+    assert "nothing is running" in down.said()
+
+
+def test_a_port_that_was_asked_for_and_is_taken_is_refused_before_anything_starts(
+    launch: Launch, tmp_path: Path
+) -> None:
+    with socket.create_server((ports.HOST, ports.free_port())) as server:
+        taken = server.getsockname()[1]
+        up = launch("up", "--ingress-port", str(taken))
+        assert up.wait(20) == 2
+    assert (
+        up.said().strip()
+        == f"port {taken}, asked for as the ingress's, is taken by another program; nothing was started"
+    )
+    assert not (tmp_path / "up").exists()
+
+
+def test_a_server_of_the_wrong_version_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    wrong = tmp_path / "restate-server"
+    wrong.write_text("#!/bin/sh\necho restate-server 1.0.0\n")
+    wrong.chmod(0o755)
+    for command in ("demo", "up"):
+        asked = subprocess.run(
+            [sys.executable, "-m", "lab", command, "--dir", str(tmp_path)],
+            cwd=ROOT,
+            env=os.environ | {"RESTATE_SERVER": str(wrong)},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert asked.returncode == 2
+        assert "is restate-server 1.0.0, but Pawl is made for" in asked.stderr
+        assert "Traceback" not in asked.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("delay_s", [0.1, 0.5, 0.8, 1.1, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0])
+def test_a_demo_that_is_stopped_at_any_moment_leaves_nothing(
+    launch: Launch, tmp_path: Path, number: signal.Signals, delay_s: float
+) -> None:
+    demo = launch("demo")
+    time.sleep(delay_s)
+    demo.running.send_signal(number)
+    demo.wait(20)
+    assert demo.left() == []
