@@ -1,7 +1,7 @@
 """The object `Agent`, keyed by run id: what callers can ask of a run.
 
-Rule: `run` is exclusive; what may be asked while it works or waits is shared and answers at once. A request that does not fit
-is answered with 400 and a sentence that names the field. An expected end of a run is never an error.
+Rule: `run` is exclusive; what may be asked while it works or waits is shared and answers at once. A request that does
+not fit is answered with 400 and a sentence that names the field. An expected end of a run is never an error.
 Must not know: how a run goes on (that is `run`), how a decision is recorded (that is `decision`).
 """
 
@@ -20,6 +20,7 @@ from services.messages import (
     Kept,
     RunEnd,
     RunRequest,
+    RunRow,
     Tombstone,
 )
 from services.outside import Outside
@@ -44,8 +45,8 @@ def agent_object(outside: Outside) -> VirtualObject:
 
     @agent.handler(name="run", input_serde=BodyCodec(RunRequest), output_serde=answers)
     async def run(ctx: ObjectContext, body: RunRequest) -> public.Shown:
-        request = checked(ctx, body)
-        shown, pass_number = await Run(ctx, request, outside).answer()
+        """Runs the task to its end; queues behind one that is running under the same id."""
+        shown, pass_number = await Run(ctx, checked(ctx, body), outside).answer()
         if pass_number is not None:
             delay = timedelta(seconds=outside.retention_s)
             ctx.object_send(bury, ctx.key(), Bury(pass_number=pass_number), send_delay=delay)
@@ -55,54 +56,26 @@ def agent_object(outside: Outside) -> VirtualObject:
     async def submit(ctx: ObjectSharedContext, body: RunRequest) -> public.Shown:
         """Accepted, running (with its invocation, to attach to) or ended (with the end); 422 for another request."""
         request = checked(ctx, body)
-        run_id, digest = ctx.key(), request.digest()
-        over = ended_before(await state.end(ctx), request, digest, run_id)
-        if over is not None:
-            return {"status": "ended", **public.end(run_id, over, await state.intents(ctx), replayed=True)}
-        begun = await state.begun(ctx)
-        if begun is not None and begun.digest != digest:
-            raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
-        if begun is not None and await still_there(ctx, begun.invocation):
-            return {"status": "running", "run_id": run_id, "invocation_id": begun.invocation}
-        sent = ctx.object_send(run, run_id, request)
-        return {"status": "accepted", "run_id": run_id, "invocation_id": await sent.invocation_id()}
+        known = await known_already(ctx, request)
+        if known is not None:
+            return known
+        sent = ctx.object_send(run, ctx.key(), request)
+        return {"status": "accepted", "run_id": ctx.key(), "invocation_id": await sent.invocation_id()}
 
     @agent.handler(name="status", kind="shared", output_serde=answers)
     async def status(ctx: ObjectSharedContext) -> public.Shown:
-        begun, last = await state.begun(ctx), await state.end(ctx)
-        if isinstance(last, Tombstone):
-            raise TerminalError(public.gone(ctx.key(), last), 410)
-        if begun is None:
-            raise TerminalError(
-                f"no run has started under the id {ctx.key()!r} (one that was submitted may be queued).", 404
-            )
-        return public.status(ctx.key(), begun, await state.run_row(ctx), last, await state.intents(ctx))
+        """Where the run stands; 404 where none has started, 410 past its retention."""
+        return await standing(ctx)
 
     @agent.handler(name="decide", kind="shared", input_serde=BodyCodec(DecideRequest), output_serde=answers)
     async def decide(ctx: ObjectSharedContext, body: DecideRequest) -> public.Shown:
         """A decision on one intent: 200 once, then 409 with who decided what."""
-        request = checked(ctx, body)
-        row = await state.run_row(ctx)
-        asked = {question.key for question in row.questions} if row is not None else set()
-        if request.key not in asked and await state.intent(ctx, request.key) is None:
-            raise TerminalError(f"run {ctx.key()} has no intent with the key {request.key}; `status` lists them.", 404)
-        if isinstance(await state.end(ctx), RunEnd) and request.key not in asked:
-            raise TerminalError(f"run {ctx.key()} has ended; nobody waits for a decision on {request.key}.", 409)
-        decided = Decided(request=request, who=actor(ctx, outside))
-        ruling = await ctx.object_call(take, ctx.key(), decided)
-        return {"recorded": True, **ruling.model_dump(mode="json")}
+        return await decided(ctx, checked(ctx, body), actor(ctx, outside))
 
     @agent.handler(name="cancel", kind="shared", input_serde=BodyCodec(CancelRequest), output_serde=answers)
     async def cancel(ctx: ObjectSharedContext, body: CancelRequest) -> public.Shown:
-        request = checked(ctx, body)
-        begun, last, row = await state.begun(ctx), await state.end(ctx), await state.run_row(ctx)
-        if begun is None:
-            raise TerminalError(f"no run has started under the id {ctx.key()!r}.", 404)
-        if isinstance(last, Tombstone) or (last is not None and (row is None or last.pass_number >= row.pass_number)):
-            return {"cancelling": False, "run_id": ctx.key(), "state": last.state.value}
-        await ctx.object_call(stop, ctx.key(), Stop(who=actor(ctx, outside), undo=request.undo))
-        ctx.cancel_invocation(begun.invocation)
-        return {"cancelling": True, "run_id": ctx.key(), "invocation_id": begun.invocation}
+        """Stops the run; what it has done stays in the ledger."""
+        return await cancelling(ctx, checked(ctx, body), actor(ctx, outside))
 
     @agent.handler(name="bury", input_serde=codec(Bury), ingress_private=True)
     async def bury(ctx: ObjectContext, due: Bury) -> None:
@@ -113,6 +86,60 @@ def agent_object(outside: Outside) -> VirtualObject:
             ctx.object_send(forget, ctx.key(), None)
 
     return agent
+
+
+async def known_already(ctx: ObjectSharedContext, request: RunRequest) -> public.Shown | None:
+    """What `submit` answers for a run that is there already; None where it is to be started."""
+    run_id, digest = ctx.key(), request.digest()
+    over = ended_before(await state.end(ctx), request, digest, run_id)
+    if over is not None:
+        return {"status": "ended", **public.end(run_id, over, await state.intents(ctx), replayed=True)}
+    begun = await state.begun(ctx)
+    if begun is not None and begun.digest != digest:
+        raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
+    if begun is not None and await still_there(ctx, begun.invocation):
+        return {"status": "running", "run_id": run_id, "invocation_id": begun.invocation}
+    return None
+
+
+async def standing(ctx: ObjectSharedContext) -> public.Shown:
+    begun, last = await state.begun(ctx), await state.end(ctx)
+    if isinstance(last, Tombstone):
+        raise TerminalError(public.gone(ctx.key(), last), 410)
+    if begun is None:
+        raise TerminalError(f"no run has started under the id {ctx.key()!r}; a submitted one may be queued.", 404)
+    return public.status(ctx.key(), begun, await state.run_row(ctx), last, await state.intents(ctx))
+
+
+async def decided(ctx: ObjectSharedContext, request: DecideRequest, who: str) -> public.Shown:
+    row = await state.run_row(ctx)
+    asked = {question.key for question in row.questions} if row is not None else set()
+    if request.key not in asked and await state.intent(ctx, request.key) is None:
+        raise TerminalError(f"run {ctx.key()} has no intent with the key {request.key}; `status` lists them.", 404)
+    if await over(ctx, row):
+        raise TerminalError(f"run {ctx.key()} has ended; nobody waits for a decision on {request.key}.", 409)
+    ruling = await ctx.object_call(take, ctx.key(), Decided(request=request, who=who))
+    return {"recorded": True, **ruling.model_dump(mode="json")}
+
+
+async def cancelling(ctx: ObjectSharedContext, request: CancelRequest, who: str) -> public.Shown:
+    begun, row = await state.begun(ctx), await state.run_row(ctx)
+    if begun is None:
+        raise TerminalError(f"no run has started under the id {ctx.key()!r}; a submitted one may be queued.", 404)
+    ended = await over(ctx, row)
+    if ended is not None:
+        return {"cancelling": False, "run_id": ctx.key(), "state": ended.state.value}
+    await ctx.object_call(stop, ctx.key(), Stop(who=who, undo=request.undo))
+    ctx.cancel_invocation(begun.invocation)
+    return {"cancelling": True, "run_id": ctx.key(), "invocation_id": begun.invocation}
+
+
+async def over(ctx: ObjectSharedContext, row: RunRow | None) -> RunEnd | Tombstone | None:
+    """The end of the run's last pass, where it has come."""
+    last = await state.end(ctx)
+    if isinstance(last, RunEnd) and row is not None and row.pass_number > last.pass_number:
+        return None
+    return last
 
 
 def checked(ctx: ObjectContext | ObjectSharedContext, body: Body | Refused) -> Body:

@@ -14,8 +14,8 @@ from services.decision import decision
 from services.limits import Limits
 from services.messages import Grant
 from services.model import Model
+from services.moves import Caps
 from services.outside import Outside, People
-from services.progress import Caps
 from services.provider import Provider
 from services.settings import BadSettings, Settings
 from tools import TOOLS, Tool, registry

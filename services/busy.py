@@ -5,6 +5,7 @@ Must not know: what a step does.
 """
 
 import asyncio
+from typing import Self
 
 
 class Busy:
@@ -15,7 +16,7 @@ class Busy:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def __enter__(self) -> "Busy":
+    def __enter__(self) -> Self:
         self.steps += 1
         self._idle.clear()
         return self

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from restate.serde import Serde
 
 T = TypeVar("T")
+PLAIN: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 class Codec(Serde[T]):
@@ -70,10 +71,10 @@ class AnswerCodec(Serde[Any]):
             return b"null"
         if isinstance(obj, BaseModel):
             return obj.model_dump_json(by_alias=True).encode()
-        return TypeAdapter(Any).dump_json(obj)
+        return PLAIN.dump_json(obj)
 
     def deserialize(self, buf: bytes) -> Any:
-        return TypeAdapter(Any).validate_json(buf) if buf else None
+        return PLAIN.validate_json(buf) if buf else None
 
 
 def sentence_of(error: ValidationError) -> str:

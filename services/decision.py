@@ -1,7 +1,7 @@
 """The object `Decision`, keyed by run id: what people were asked about a run's intents, and what they answered.
 
-Rule: each handler is exclusive and short; it records first and wakes the run afterwards. So of two decisions at once one gets
-409, and a decision survives a kill of the run and may come before the run asks.
+Rule: each handler is exclusive and short; it records first and wakes the run afterwards. So of two decisions at once
+one gets 409, and a decision survives a kill of the run and may come before the run asks.
 Must not know: how a run goes on with an answer.
 """
 

@@ -2,10 +2,11 @@
 
 Rule: one step, one effect, one plain value. A step never raises for an expected failure.
 
-A journal can be handed to another invocation: an operator restarts a run from a prefix of it. Replayed state reads are then
-old, so a step that would run for the first time in an invocation that is not the journal's *home* does nothing and records
-`Stale`; the handler reads the state afresh, makes the new invocation the home, and goes on. That is why no effect that the
-ledger knows can leave a second time from any cut of a journal. The home is carried in recorded results only.
+A journal can be handed to another invocation: an operator restarts a run from a prefix of it. Replayed state reads are
+then old, so a step that would run for the first time in an invocation that is not the journal's *home* does nothing
+and records `Stale`; the handler reads the state afresh, makes the new invocation the home, and goes on. That is why no
+effect that the ledger knows can leave a second time from any cut of a journal. The home is carried in recorded results
+only.
 Must not know: models, tools, the ledger.
 """
 
@@ -56,7 +57,8 @@ class Journal:
     def step(self, name: str, kinds: tuple[Kind, ...], action: Callable[[], Awaitable[T]]) -> Step[T]:
         """Create a step whose result is one of `kinds`, which are dataclasses told apart by `kind`.
 
-        Steps that are created before one of them is awaited run at the same time; the journal keeps the order of creation.
+        Steps that are created before one of them is awaited run at the same time; the journal keeps the order of
+        creation.
         """
         home, invocation = self.home, self.invocation
 

@@ -1,8 +1,8 @@
 """The ledger's rules: which intent a call is, which key it has, and whether it may leave. Pure.
 
-Rule: an intent is (tool, identity arguments, occurrence). Occurrence is the number of this ask among the asks of one identity
-in this pass, rejected ones left out. What is Done in the ledger is answered from it; what may have happened is never asked
-for under another key.
+Rule: an intent is (tool, identity arguments, occurrence). Occurrence is the number of this ask among the asks of one
+identity in this pass, rejected ones left out. What is Done in the ledger is answered from it; what may have happened
+is never asked for under another key.
 Must not know: Restate, HTTP, how a row is stored.
 """
 
@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from pydantic import JsonValue
 
-from services.loop import Call
+from services.calls import Call
 from services.messages import MAY_HAVE_HAPPENED, Grant, Intent, IntentState, canonical
 from tools.effect import POLICIES
 from tools.tool import Repeat, Tool
@@ -104,8 +104,8 @@ def plan(
 ) -> tuple[Ledger, Plan]:
     """What is to be done about one call, and the ledger in which its amount is reserved and its ask is counted.
 
-    Calls of a turn are planned in model order. `limits` maps a tool's name to the amount above which a person must approve
-    (`ALWAYS` for every call); the grant may name stricter ones.
+    Calls of a turn are planned in model order. `limits` maps a tool's name to the amount above which a person must
+    approve (`ALWAYS` for every call); the grant may name stricter ones.
     """
     if call.problem is not None or call.arguments is None:
         return ledger, Say(call.problem or f"{call.name}: no arguments were given.")
@@ -201,7 +201,8 @@ def beyond_grant(ledger: Ledger, intent: Intent, tool: Tool, grant: Grant) -> st
 
 
 def approval_needed(tool: Tool, intent: Intent, grant: Grant, limits: Mapping[str, int]) -> str | None:
-    """Why a person must approve, or None. The strictest of the tool's declaration, the settings and the grant counts."""
+    """Why a person must approve, or None. The strictest of the tool's declaration, the settings and the grant
+    counts."""
     bounds = [
         (intent.amount_cents, above[tool.name]) for above in (limits, grant.approve_above_cents) if tool.name in above
     ]

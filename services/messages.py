@@ -1,6 +1,7 @@
 """The vocabulary between the service and whoever calls it: requests, the run's end, the row of the ledger, the states.
 
-Rule: pure data. What comes from outside is a pydantic model that refuses unknown fields; what is kept is a frozen value.
+Rule: pure data. What comes from outside is a pydantic model that refuses unknown fields; what is kept is a frozen
+value.
 Must not know: Restate, HTTP, how anything here is done.
 """
 
@@ -172,8 +173,8 @@ class Question(Kept):
 class Intent(Kept):
     """One row of the ledger.
 
-    `request` holds the bytes that are sent until the outcome is final; after that only `digest` and `size_bytes` stay, and
-    `result`, the text that the model saw. Times are unix seconds.
+    `request` holds the bytes that are sent until the outcome is final; after that only `digest` and `size_bytes` stay,
+    and `result`, the text that the model saw. Times are unix seconds.
     """
 
     schema_number: int = SCHEMA
@@ -217,8 +218,8 @@ class Used(Kept):
 
 
 class RunEnd(Kept):
-    """How a pass of a run ended. `state` is one of completed, failed, refused, cancelled; `reason` a fixed name, `detail` a
-    sentence about what to do. `at` is unix seconds."""
+    """How a pass of a run ended. `state` is one of completed, failed, refused, cancelled; `reason` a fixed name,
+    `detail` a sentence about what to do. `at` is unix seconds."""
 
     schema_number: int = SCHEMA
     digest: str

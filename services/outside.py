@@ -11,7 +11,7 @@ from services.busy import Busy
 from services.limits import Limits
 from services.messages import Grant
 from services.model import Model
-from services.progress import Caps
+from services.moves import Caps
 from services.provider import Provider
 from tools.tool import Tool
 from tools.wire import Wire

@@ -1,7 +1,7 @@
 """Asking people from a run that stands still meanwhile.
 
-Rule: the question is recorded by the run's `Decision` object; its answer wakes the run at once. The run also asks again by
-itself now and then, because a run that was restarted is woken under another name than the one it had told.
+Rule: the question is recorded by the run's `Decision` object; its answer wakes the run at once. The run also asks
+again by itself now and then, because a run that was restarted is woken under another name than the one it had told.
 Must not know: what the question is about.
 """
 

@@ -14,176 +14,44 @@ counted from answers that are in the journal: N attempts are N answers.
 Must not know: Restate, HTTP, where a row is kept.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from pydantic import JsonValue
 
-from services.ledger import AskFirst, Go, Plan, Read, Resolve, Say, Same, denied_text, unknown_text
-from services.loop import Call
+from services.calls import Call
+from services.ledger import AskFirst, Go, Plan, Read, Resolve, Same, Say, denied_text, unknown_text
 from services.messages import FINAL, Choice, Intent, IntentState, Question, Ruling, canonical
-from tools.effect import POLICIES, Policy
+from services.moves import (
+    Answered,
+    Ask,
+    Caps,
+    Event,
+    Follow,
+    LookedUp,
+    LookUp,
+    Move,
+    Nudged,
+    Progress,
+    Seal,
+    SealedAt,
+    Send,
+    Settled,
+    Wait,
+)
 from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotFound, NotSent, Pending, Rejected, Unknown
-from tools.tool import Tool
 
 BACKOFF_FIRST_S = 0.2
 BACKOFF_MAX_S = 5.0
 """Between tries of one call: quick enough for a blip, slow enough not to press a receiver that is in trouble."""
 IN_FLIGHT_MAX_S = 60.0
-"""How long a receiver may go on saying that it still works on the key, or that it has not finished, before a person is asked."""
+"""How long a receiver may go on saying that it still works on the key, or that it has not finished, before a
+person is asked."""
 SEND_WITHIN = 0.8
-"""The part of a send deadline in which another send under the same seal still makes sense; the rest is for its way out."""
+"""The part of a send deadline in which another send under the same seal still makes sense; the rest is for its way
+out."""
 LOOK_UPS_MAX = 5
 """A look-up that gets no answer is tried so often; then a person decides without it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """What the settings add to a tool's declaration."""
-
-    unknown: Literal["park", "tell"] = "park"
-    key_lifetime_s: float | None = None
-
-    def lifetime_s(self, tool: Tool) -> float | None:
-        stated = [value for value in (self.key_lifetime_s, tool.key_lifetime_s) if value is not None]
-        return min(stated) if stated else None
-
-    def safe_age_s(self, tool: Tool) -> float | None:
-        """How old a key may be and still be sent: its lifetime less the time that a request may be under way."""
-        lifetime = self.lifetime_s(tool)
-        return None if lifetime is None else lifetime - min(tool.send_deadline_s, lifetime / 2)
-
-
-# What happened
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """The bytes of one intent as the seal fixed them, or the sentence why the tool could not make them."""
-
-    request: dict[str, JsonValue] | None
-    digest: str = ""
-    size_bytes: int = 0
-    failed: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SealedAt:
-    prepared: Prepared
-    at: float
-    seal: str
-    """Name of the seal's step: an effect that may leave only once leaves only in the attempt that ran it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    answer: Answer
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class LookedUp:
-    found: Found
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Nudged:
-    """Nobody has answered the question yet; where the receiver can be asked, ask it again."""
-
-    question: Question
-
-
-Event = SealedAt | Answered | LookedUp | Nudged | Ruling
-
-
-# What is next
-
-
-@dataclass(frozen=True, slots=True)
-class Seal:
-    """Fix the bytes and make the row durable, with `state` in it."""
-
-    state: IntentState
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class LookUp:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    seconds: float
-    then: "Seal | Send | LookUp"
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    question: Question
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The call is answered: `text` is what the model is told."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Follow:
-    """Settled when the call that holds `key` is, with the same text."""
-
-    key: str
-
-
-Move = Seal | Send | LookUp | Wait | Ask | Settled | Follow
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One call on its way. `intent` is None for a call that changes nothing."""
-
-    call: Call
-    tool: Tool | None
-    intent: Intent | None
-    caps: Caps
-    arguments: dict[str, JsonValue] = field(default_factory=dict)
-    seal: str | None = None
-    sealed_at: float = 0.0
-    sends: int = 0
-    look_ups: int = 0
-    waited_s: float = 0.0
-    doubt: Unknown | None = None
-    """The last doubtful answer; while there is one, "not sent" no longer proves that nothing happened."""
-    questions: int = 0
-    because: str = ""
-    evidence: tuple[str, ...] = ()
-
-    @property
-    def does(self) -> Tool:
-        """The tool, of a call that is not answered right away."""
-        assert self.tool is not None
-        return self.tool
-
-    @property
-    def row(self) -> Intent:
-        """The intent, of a call that changes something."""
-        assert self.intent is not None
-        return self.intent
-
-    @property
-    def policy(self) -> Policy:
-        return POLICIES[self.does.effect]
-
-    def with_intent(self, **changes: object) -> "Progress":
-        return replace(self, intent=self.row.model_copy(update=changes))
 
 
 def begin(call: Call, plan: Plan, caps: Caps) -> tuple[Progress, Move]:
@@ -317,7 +185,8 @@ def doubtful(progress: Progress, answer: Unknown, at: float) -> tuple[Progress, 
 
 
 def again(progress: Progress, at: float, seconds: float, reason: str) -> tuple[Progress, Move]:
-    """Another send after a wait; sealed anew where the send deadline will be over, or where each send needs its own seal."""
+    """Another send after a wait; sealed anew where the send deadline will be over, or where each send needs its
+    own seal."""
     if progress.intent is None:
         return progress, Wait(seconds, Send(), reason)
     open_still = at + seconds <= progress.sealed_at + SEND_WITHIN * progress.does.send_deadline_s
@@ -438,7 +307,8 @@ def text_of(value: JsonValue) -> str:
 
 
 def landed(progress: Progress) -> Intent | None:
-    """The row of a call whose run is being cancelled, after what was under way has ended. Nothing further is started."""
+    """The row of a call whose run is being cancelled, after what was under way has ended. Nothing further is
+    started."""
     intent = progress.intent
     if intent is None or intent.state in FINAL or intent.state is IntentState.NOT_SENT:
         return intent

@@ -63,4 +63,5 @@ def status(run_id: str, begun: Begun, row: RunRow | None, last: RunEnd | None, r
 
 
 def gone(run_id: str, stone: Tombstone) -> str:
-    return f"run {run_id} ended as {stone.state.value} and is past its retention; only that is kept of it. Use a new run id."
+    ended = f"run {run_id} ended as {stone.state.value} and is past its retention"
+    return f"{ended}; only that is kept of it. Use a new run id."

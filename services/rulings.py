@@ -1,7 +1,7 @@
 """Which decision counts: the questions about one intent and the answers to them. Pure.
 
-Rule: a question is answered once and the first answer wins; an answer may come before its question. An approval that nobody
-decides in time is denied.
+Rule: a question is answered once and the first answer wins; an answer may come before its question. An approval that
+nobody decides in time is denied.
 Must not know: Restate, how the run that asks is woken.
 """
 

@@ -1,8 +1,9 @@
 """One attempt at one run: it asks the decision core what is next and obeys.
 
-Rule: what an earlier pass left in the state is read after the step `begin` only, whose result carries the candidate for the
-root of the keys; so every cut of a journal, and a start from scratch, come to the same keys. The one exception is the question
-whether the run has ended. Nothing that differs between two invocations is written but from a step's result.
+Rule: what an earlier pass left in the state is read after the step `begin` only, whose result carries the candidate
+for the root of the keys; so every cut of a journal, and a start from scratch, come to the same keys. The one exception
+is the question whether the run has ended. Nothing that differs between two invocations is written but from a step's
+result.
 Must not know: what is in a reply, what a tool does, HTTP.
 """
 
@@ -35,7 +36,8 @@ from tools.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Result of the step that begins a pass: the candidate for the root, the journal's home, and when (unix seconds)."""
+    """Result of the step that begins a pass: the candidate for the root, the journal's home, and when (unix
+    seconds)."""
 
     candidate: UUID
     invocation: str
@@ -72,7 +74,7 @@ class Run:
         self.limits = tightened(outside.limits, request)
         self.grant = request.grant or outside.grant
         self.transcript = Transcript()
-        self.shown: RunRow | None = None
+        self.shown: object = None
         self.at = 0.0
         self.turn: Turn | None = None
 
@@ -208,7 +210,8 @@ class Run:
 
     async def _ask_more(self, more: AskMore) -> RunEnd | None:
         count = sum(entry.limit == more.limit for entry in self.transcript.of(Extended)) + 1
-        text = f"the limit of {more.limit} is {more.allowed:g} and {more.used:g} are used or asked for; allow as much again?"
+        at = f"the limit of {more.limit} is {more.allowed:g} and {more.used:g} are used or asked for"
+        text = f"{at}; allow as much again?"
         if not await self._ask_person(f"{more.limit}-{self._pass}-{count}", text):
             return self._end(RunState.FAILED, REASONS[more.limit].value, f"{text} It was denied.")
         self.transcript = self.transcript.add(Extended(more.limit, more.allowed))
@@ -263,10 +266,15 @@ class Run:
     def _show(
         self, into: RunState, reason: str = "", until: float | None = None, questions: tuple[Question, ...] = ()
     ) -> None:
-        """Writes the run's row where something about it is new. Before the pass is open there is nothing to write it for."""
+        """Writes the run's row where something about it is new. Before the pass is open there is nothing to write
+        it for."""
         if self.turn is None:
             return
         self._now(self.turn.at)
+        what = (into, reason, until, questions, len(self.transcript.entries))
+        if what == self.shown:
+            return
+        self.shown = what
         row = RunRow(
             digest=self.digest,
             pass_number=self._pass,
@@ -278,9 +286,7 @@ class Run:
             left=left(self.transcript, self.limits, self.outside.provider),
             questions=questions,
         )
-        if self.shown is None or row != self.shown.model_copy(update={"since": row.since, "left": row.left}):
-            self.shown = row
-            state.set_run_row(self.ctx, row)
+        state.set_run_row(self.ctx, row)
 
     def _now(self, at: float) -> None:
         self.at = max(self.at, at)

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from services.clock import wall_s
 from services.messages import Intent
-from services.progress import Prepared, Progress
+from services.moves import Prepared, Progress
 from tools.outcome import Answer, Doubt, Found, NotSent, Unknown
 from tools.plain import describe
 from tools.request import Request
@@ -62,7 +62,7 @@ def prepare(tool: Tool, intent: Intent) -> Prepared:
             request = tool.undo(intent.key, intent.value, **intent.arguments)
         else:
             request = tool.prepare(intent.key, intent.arguments)
-    except Exception as error:  # a tool author's code; nothing has left, so its failure is an answer
+    except Exception as error:  # noqa: BLE001  a tool author's code; nothing has left, so its failure is an answer
         return Prepared(None, failed=describe(error))
     return Prepared(request.to_json(), request.digest(), len(request.body))
 
@@ -72,7 +72,7 @@ async def read(wire: Wire, progress: Progress) -> Told:
     assert progress.tool is not None
     try:
         request = progress.tool.prepare("", progress.arguments)
-    except Exception as error:  # a tool author's code, as above
+    except Exception as error:  # noqa: BLE001  a tool author's code, as above
         return Told(NotSent(describe(error), last=True), wall_s())
     return Told(await progress.tool.send(wire, "", request), wall_s())
 

@@ -1,7 +1,7 @@
 """The worker as a process: hypercorn in the same process, and a way out of its own.
 
-Rule: on SIGTERM or SIGINT steps in flight get their time, then the process leaves with 0, whatever connections are open.
-Restate keeps its HTTP/2 connection for ever, so hypercorn alone would not come to an end.
+Rule: on SIGTERM or SIGINT steps in flight get their time, then the process leaves with 0, whatever connections are
+open. Restate keeps its HTTP/2 connection for ever, so hypercorn alone would not come to an end.
 Must not know: what is served.
 """
 
@@ -63,7 +63,8 @@ async def _serve(
     config.graceful_timeout = LAST_MOMENT_S
     config.accesslog = None
     config.errorlog = None
-    serving = asyncio.create_task(serve(application, config, shutdown_trigger=leaving.wait, mode="asgi"))
+    # No Restate context is near: this task carries the server itself.
+    serving = asyncio.ensure_future(serve(application, config, shutdown_trigger=leaving.wait, mode="asgi"))
     log.info("pawl worker listening", address=f"http://{listen}")
     opened = asyncio.ensure_future(opening())
     stopped = asyncio.ensure_future(leaving.wait())

@@ -1,7 +1,7 @@
 """The settings of the worker and its commands: the only reader of the environment.
 
-Rule: every setting has a name (`PAWL_` and the field in capitals), a default and a sentence. A wrong value is one sentence
-that names the setting; secrets are never printed.
+Rule: every setting has a name (`PAWL_` and the field in capitals), a default and a sentence. A wrong value is one
+sentence that names the setting; secrets are never printed.
 Must not know: how any setting is used.
 """
 

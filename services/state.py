@@ -1,8 +1,8 @@
 """The run's own state in its Restate object: the only place that names its entries and reads or writes them.
 
-Rule: no write can take back what is final. A journal that is continued by another invocation may write again what it wrote
-before its next step, so what is open and what is final stand in entries of their own, and the final one is believed:
-`open/KEY` and `intent/KEY` for an intent, `run` and `end` for the run. Entries are few and small.
+Rule: no write can take back what is final. A journal that is continued by another invocation may write again what it
+wrote before its next step, so what is open and what is final stand in entries of their own, and the final one is
+believed: `open/KEY` and `intent/KEY` for an intent, `run` and `end` for the run. Entries are few and small.
 Must not know: models, tools, what a row means.
 """
 
@@ -70,9 +70,9 @@ async def intents(ctx: Reader) -> list[Intent]:
     """The rows of the ledger, in the order in which the model asked for them."""
     rows: dict[str, Intent] = {}
     for name in sorted(await ctx.state_keys(), reverse=True):
+        # "open/" sorts after "intent/", so in this order the final row comes last and is the one that stays.
         if name.startswith((OPEN, INTENT)) and (row := await ctx.get(name, serde=codec(Intent))) is not None:
-            if row.key not in rows or name.startswith(INTENT):
-                rows[row.key] = row
+            rows[row.key] = row
     return in_order(rows.values())
 
 

@@ -1,7 +1,7 @@
 """One turn's calls, from the plan to the texts that the model is told. It obeys `progress` and does the waiting.
 
-Rule: everything that Restate journals is created here in program order on one task. Calls go side by side, each on a lane of
-its own; those whose class goes alone go one after the other. A call that waits for a person holds up nobody.
+Rule: everything that Restate journals is created here in program order on one task. Calls go side by side, each on a
+lane of its own; those whose class goes alone go one after the other. A call that waits for a person holds up nobody.
 Must not know: what decides the next move, models.
 """
 
@@ -14,15 +14,13 @@ import restate
 from restate import ObjectContext, RestateDurableFuture, TerminalError
 
 from services import send, state
+from services.calls import Call
 from services.codec import codec
 from services.decision import Heard, Put, put
 from services.journal import Journal
 from services.ledger import Go, Ledger, plan
-from services.loop import Call
 from services.messages import Grant, Intent, IntentState, Question, Ruling, RunState
-from services.outside import Outside
-from services.people import REMIND_FIRST_S, REMIND_MAX_S, pause_s
-from services.progress import (
+from services.moves import (
     Answered,
     Ask,
     Event,
@@ -37,10 +35,10 @@ from services.progress import (
     Send,
     Settled,
     Wait,
-    advance,
-    begin,
-    landed,
 )
+from services.outside import Outside
+from services.people import REMIND_FIRST_S, REMIND_MAX_S, pause_s
+from services.progress import advance, begin, landed
 from tools.size import shorten
 
 SHOWN_WAIT_S = 1.0
@@ -85,7 +83,8 @@ class Turn:
     grant: Grant
     at: float = 0.0
     asked: Mapping[str, int] = field(default_factory=dict)
-    """How often each identity was asked for in the turns that are over: a turn that is done anew counts its asks anew."""
+    """How often each identity was asked for in the turns that are over: a turn that is done anew counts its asks
+    anew."""
     lanes: list[Lane] = field(default_factory=list)
     pending: dict[RestateDurableFuture[Any], Callable[[], Awaitable[None]]] = field(default_factory=dict)
     steps: dict[RestateDurableFuture[Any], str] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """Undoing what a cancelled run has done: the last effect first, each as an effect of its own with its own key.
 
-Rule: an undo is in the ledger like any effect. Where its outcome is unknown the row says so; a cancelled run waits for nobody.
+Rule: an undo is in the ledger like any effect. Where its outcome is unknown the row says so; a cancelled run waits for
+nobody.
 Must not know: why the run was cancelled.
 """
 
@@ -11,8 +12,8 @@ import restate
 from pydantic import JsonValue
 from restate import RestateDurableFuture, TerminalError
 
+from services.calls import Call
 from services.ledger import Go, in_order
-from services.loop import Call
 from services.messages import Intent, IntentState
 from services.turn import CANCELS_MAX, Turn
 from tools.effect import Effect

@@ -1,0 +1,138 @@
+"""The rules of the house that a type checker and a linter do not know, read from the syntax trees."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("services", "tools", "mocks", "lab")
+FORBIDDEN = {
+    "services": {"mocks", "lab", "tests"},
+    "tools": {"services", "mocks", "lab", "tests", "restate", "hypercorn", "openai"},
+    "mocks": {"services", "tools", "lab", "tests", "restate"},
+    "lab": {"services", "tools", "tests"},
+}
+LARGEST_FILE_LINES = 330
+
+
+def modules(folder: str) -> list[Path]:
+    found = sorted((ROOT / folder).rglob("*.py"))
+    assert found, f"{folder} has no modules"
+    return found
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_imports_only_what_lies_below_it(folder: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(folder)
+        for name in imported(path)
+        if name.split(".")[0] in FORBIDDEN[folder]
+    ]
+    assert not wrong
+
+
+def test_the_lab_takes_nothing_from_the_mocks_but_their_rows() -> None:
+    names = {name for path in modules("lab") for name in imported(path) if name.split(".")[0] == "mocks"}
+    assert names <= {"mocks.rows"}
+
+
+def test_only_the_journal_makes_steps() -> None:
+    users = {
+        path.name
+        for path in modules("services")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("run_typed", "run_async")
+    }
+    assert users == {"journal.py"}
+
+
+def test_only_the_settings_read_the_environment_and_only_the_clock_reads_the_time() -> None:
+    readers: dict[str, set[str]] = {"environ": set(), "getenv": set(), "time": set(), "now": set(), "uuid4": set()}
+    for folder in ("services", "tools"):
+        for path in modules(folder):
+            for node in ast.walk(tree(path)):
+                if isinstance(node, ast.Attribute) and node.attr in readers and isinstance(node.value, ast.Name):
+                    if (node.value.id, node.attr) in {
+                        ("os", "environ"),
+                        ("os", "getenv"),
+                        ("time", "time"),
+                        ("uuid", "uuid4"),
+                    }:
+                        readers[node.attr].add(path.name)
+    assert not readers["environ"] | readers["getenv"] | readers["uuid4"]
+    assert readers["time"] == {"clock.py"}
+
+
+HANDLERS = ("agent.py", "run.py", "turn.py", "people.py", "decision.py", "undo.py", "journal.py", "session.py")
+"""Modules in which Restate's own signals pass through: a wide except would swallow a suspension or a cancel."""
+
+
+def test_no_module_around_the_context_catches_wide() -> None:
+    wide = [
+        f"{path.name}:{node.lineno}"
+        for path in modules("services")
+        if path.name in HANDLERS
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")))
+    ]
+    assert not wide
+
+
+def test_no_module_around_the_context_starts_tasks_of_its_own() -> None:
+    """B21"""
+    banned = {"gather", "create_task", "ensure_future", "wait_for", "as_completed", "TaskGroup"}
+    used = [
+        f"{path.name}:{node.lineno} {node.attr}"
+        for path in modules("services")
+        if path.name in HANDLERS
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute)
+        and node.attr in banned
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "asyncio"
+    ]
+    assert not used
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_module_opens_with_a_docstring_and_is_short(folder: str) -> None:
+    wrong = []
+    for path in modules(folder):
+        if not ast.get_docstring(tree(path)):
+            wrong.append(f"{path.relative_to(ROOT)} has no docstring")
+        if len(path.read_text().splitlines()) > LARGEST_FILE_LINES:
+            wrong.append(f"{path.relative_to(ROOT)} is longer than {LARGEST_FILE_LINES} lines")
+    assert not wrong
+
+
+def test_the_effect_class_decides_in_one_table_only() -> None:
+    """Nobody compares a tool's effect class: its policy is asked."""
+    comparing = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for folder in ("services", "tools")
+        for path in modules(folder)
+        if path.name != "effect.py"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Compare)
+        and any(
+            isinstance(side, ast.Attribute) and isinstance(side.value, ast.Name) and side.value.id == "Effect"
+            for side in (node.left, *node.comparators)
+        )
+    ]
+    assert not comparing
