@@ -12,6 +12,7 @@ import restate
 from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, TerminalError, VirtualObject
 
 from services import public, state
+from services.admission import ended_before
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.decision import Decided, Stop, forget, stop, take
 from services.messages import (
@@ -24,7 +25,7 @@ from services.messages import (
     Tombstone,
 )
 from services.outside import Outside
-from services.run import Run, ended_before
+from services.run import Run
 
 Body = TypeVar("Body")
 

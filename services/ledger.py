@@ -263,4 +263,4 @@ def summary(rows: Iterable[Intent]) -> str | None:
 
 def in_order(rows: Iterable[Intent]) -> list[Intent]:
     """The rows in the order in which the model asked for them."""
-    return sorted(rows, key=lambda row: (row.pass_number, row.turn, row.index, row.occurrence))
+    return sorted(rows, key=lambda row: (row.pass_number, row.turn, row.index, bool(row.undoes)))

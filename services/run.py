@@ -16,15 +16,16 @@ from uuid import UUID
 from restate import ObjectContext, TerminalError
 
 from services import public, state
+from services.admission import ended_before, tightened
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.decision import Stop, stopped
 from services.history import history
 from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order, summary
-from services.limits import REASONS, Limits, left, used
+from services.limits import REASONS, left, used
 from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse, decide
-from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState, Tombstone
+from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState
 from services.model import Fail, plan
 from services.outside import Outside
 from services.people import ask
@@ -294,30 +295,6 @@ class Run:
     def _granted(self) -> list[Tool]:
         allowed = self.grant.tools
         return [tool for tool in self.outside.tools.values() if allowed is None or tool.name in allowed]
-
-
-def ended_before(last: RunEnd | Tombstone | None, request: RunRequest, digest: str, run_id: str) -> RunEnd | None:
-    """The recorded end that answers the request; None where a pass is to be run. Raises 410 and 422."""
-    if isinstance(last, Tombstone):
-        raise TerminalError(public.gone(run_id, last), 410)
-    if last is None:
-        return None
-    if last.digest != digest:
-        raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
-    if request.again is None or request.again <= last.pass_number:
-        return last
-    if request.again > last.pass_number + 1:
-        raise TerminalError(f"the next pass of run {run_id} is {last.pass_number + 1}, not {request.again}.", 422)
-    return None
-
-
-def tightened(limits: Limits, request: RunRequest) -> Limits:
-    """The settings' limits, or the run's own where those are stricter."""
-    wanted = request.limits.model_dump(exclude_none=True) if request.limits is not None else {}
-    stricter = {
-        name: value for name, value in wanted.items() if (most := getattr(limits, name)) is None or value < most
-    }
-    return limits.model_copy(update=stricter)
 
 
 def is_cancel(error: TerminalError) -> bool:

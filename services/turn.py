@@ -18,6 +18,7 @@ from services.calls import Call
 from services.codec import codec
 from services.decision import Heard, Put, put
 from services.journal import Journal
+from services.lane import Lane, standing
 from services.ledger import Go, Ledger, plan
 from services.messages import Grant, Intent, IntentState, Question, Ruling, RunState
 from services.moves import (
@@ -29,7 +30,6 @@ from services.moves import (
     LookUp,
     Move,
     Nudged,
-    Progress,
     Seal,
     SealedAt,
     Send,
@@ -37,38 +37,14 @@ from services.moves import (
     Wait,
 )
 from services.outside import Outside
-from services.people import REMIND_FIRST_S, REMIND_MAX_S, pause_s
+from services.people import REMIND_MAX_S, pause_s
 from services.progress import advance, begin, landed
 from tools.size import shorten
 
-SHOWN_WAIT_S = 1.0
-"""A shorter wait is not worth a write of the run's row."""
 CANCELS_MAX = 50
 """A run that is being cancelled is not held up by this many further cancels."""
 
 Show = Callable[[RunState, str, float | None, tuple[Question, ...]], None]
-
-
-@dataclass(slots=True)
-class Lane:
-    """One call on its way: where it is, what is to be started next, what it waits for."""
-
-    progress: Progress
-    move: Move | None
-    text: str | None = None
-    doing: str = ""
-    until: float | None = None
-    question: Question | None = None
-    awakeable: tuple[str, RestateDurableFuture[Any]] | None = None
-    remind_s: float = REMIND_FIRST_S
-
-    @property
-    def key(self) -> str | None:
-        return self.progress.intent.key if self.progress.intent is not None else None
-
-    @property
-    def alone(self) -> bool:
-        return self.progress.intent is not None and self.progress.policy.alone
 
 
 @dataclass(slots=True)
@@ -306,18 +282,9 @@ class Turn:
         self._next(lane, ruling)
 
     def _show(self) -> None:
-        """Where the turn stands, for `status`."""
-        questions = tuple(lane.question for lane in self.lanes if lane.question is not None)
-        waits = [lane for lane in self.lanes if lane.until is not None]
-        if any(lane.doing == "step" for lane in self.lanes):
-            self.show(RunState.RUNNING, "", None, questions)
-        elif any(question.kind == "unknown" for question in questions):
-            texts = "; ".join(question.text for question in questions if question.kind == "unknown")
-            self.show(RunState.OUTCOME_UNKNOWN, texts, None, questions)
-        elif questions:
-            self.show(RunState.WAITING_APPROVAL, "; ".join(question.text for question in questions), None, questions)
-        elif waits and (until := min(lane.until or 0.0 for lane in waits)) > self.at + SHOWN_WAIT_S:
-            self.show(RunState.WAITING_UNTIL, "; ".join(lane.doing for lane in waits), until, questions)
+        where = standing(self.lanes, self.at)
+        if where is not None:
+            self.show(*where)
 
     async def land(self) -> None:
         """The run is cancelled: what is under way is awaited and recorded, nothing else is started."""

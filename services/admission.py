@@ -1,0 +1,36 @@
+"""What a request may have: a pass of its own or the record of an earlier one, and which limits. Pure.
+
+Rule: the run id is the identity of the request. The same id with another request is refused, and so is a pass that is not
+the next.
+Must not know: how a pass is run.
+"""
+
+from restate import TerminalError
+
+from services import public
+from services.limits import Limits
+from services.messages import RunEnd, RunRequest, Tombstone
+
+
+def ended_before(last: RunEnd | Tombstone | None, request: RunRequest, digest: str, run_id: str) -> RunEnd | None:
+    """The recorded end that answers the request; None where a pass is to be run. Raises 410 and 422."""
+    if isinstance(last, Tombstone):
+        raise TerminalError(public.gone(run_id, last), 410)
+    if last is None:
+        return None
+    if last.digest != digest:
+        raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
+    if request.again is None or request.again <= last.pass_number:
+        return last
+    if request.again > last.pass_number + 1:
+        raise TerminalError(f"the next pass of run {run_id} is {last.pass_number + 1}, not {request.again}.", 422)
+    return None
+
+
+def tightened(limits: Limits, request: RunRequest) -> Limits:
+    """The settings' limits, or the run's own where those are stricter."""
+    wanted = request.limits.model_dump(exclude_none=True) if request.limits is not None else {}
+    stricter = {
+        name: value for name, value in wanted.items() if (most := getattr(limits, name)) is None or value < most
+    }
+    return limits.model_copy(update=stricter)
