@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from tools.request import HEADER_NAME, HEADER_VALUE
 from tools.size import LIMIT_BYTES_MIN
 
 
@@ -25,10 +26,20 @@ class Base:
             raise ValueError(f"a receiver's address cannot be read: {error}") from error
         if parts.scheme not in ("http", "https") or not parts.host:
             raise ValueError("a receiver's address must start with http:// or https:// and name a host")
+        try:
+            parts.host.encode("idna")
+        except UnicodeError as error:
+            raise ValueError("a receiver's address names a host that cannot exist") from error
+        if parts.port is not None and not 1 <= parts.port <= 65_535:
+            raise ValueError("a receiver's address has a port that cannot exist")
         if parts.userinfo or parts.query or parts.fragment:
-            raise ValueError(
-                "a receiver's address must have no user, query or fragment; secrets belong into its headers"
-            )
+            raise ValueError("a receiver's address has no user, query or fragment; secrets belong into its headers")
+        for name, value in self.headers:
+            if not HEADER_NAME.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
+                # The value may be a secret, so it is not shown.
+                raise ValueError(
+                    f"a receiver's header {name!r} needs a lower-case name and one line of printable ASCII"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,11 @@ from tools.status import receiver_id
 REASON_BYTES_MAX = 1_000
 
 
-class Refused(Exception):  # noqa: N818  an outcome that a tool states, not an error of its own
+class Refused(Exception):
     """Raised by a code tool: nothing happened, and the same call would be refused again. The model is told the text."""
 
 
-class NeverLeft(Exception):  # noqa: N818  likewise
+class NeverLeft(Exception):
     """Raised by a code tool: nothing happened, provably, and the same call may be tried again (no connection, say).
 
     Only the tool can know that. An httpx.ConnectError, say, proves nothing about what the tool did before it.

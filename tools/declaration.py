@@ -167,10 +167,14 @@ class Tool:
         return self.function(key, **values) if self.takes_key else self.function(**values)
 
     async def _call(self, wire: Wire, key: str, request: Request, may_leave: MayLeave) -> Answer:
+        # A request in the ledger may have been written by another version of the tool.
+        if not self.code:
+            return NotSent(
+                f"{self.name} no longer does its work itself, and what was prepared is no request", last=True
+            )
         try:
             valid = self.model.model_validate_json(request.body)
         except ValueError as error:
-            # The request was written by another version of the tool.
             return NotSent(f"{self.name} does not take these arguments any more, {describe(error)}", last=True)
         changes = POLICIES[self.effect].changes
         return await wire.code.call(Job(lambda: self._apply(key, valid), changes, self.send_deadline_s, may_leave))

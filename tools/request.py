@@ -17,7 +17,9 @@ from pydantic import JsonValue
 CALL = "CALL"
 JSON_HEADER = ("content-type", "application/json")
 # What may stand in a header: visible ASCII and spaces. A line break would start a header of its own.
-_HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
+HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
+# A token of RFC 9110, in lower case because that is how names are compared here.
+HEADER_NAME = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+")
 _METHOD = re.compile(r"[A-Z]{1,16}")
 # RFC 3986's characters of a path and a query. A client would rewrite any other one, or a dot segment, on its way out.
 _PATH = re.compile(r"/(?:[A-Za-z0-9/?:@!$&()*+,;=._~-]|%[0-9A-F]{2})*")
@@ -42,7 +44,7 @@ class Request:
                 f"the path {self.path!r} must start with a slash, be percent-encoded and have no dot segments"
             )
         for name, value in self.headers:
-            if name != name.lower() or not _HEADER_VALUE.fullmatch(value):
+            if not HEADER_NAME.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
                 raise ValueError(f"the header {name!r} must have a lower-case name and a value of printable ASCII")
             if name in _NEVER_HERE:
                 raise ValueError(f"the header {name!r} is the wire's to set, not a tool's")

@@ -27,7 +27,7 @@ PROBLEMS_BYTES_MAX = 1_000
 _CONFIG = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True, protected_namespaces=())
 
 
-class BadDeclaration(Exception):  # noqa: N818  the name says whose fault it is
+class BadDeclaration(Exception):
     """A tool is declared wrongly; the text is one sentence. Raised when the tool's module is imported."""
 
 

@@ -20,10 +20,11 @@ from yarl import URL
 CHUNK_BYTES = 16_384
 # Where a request carries its departure, among httpx's extensions.
 DEPARTURE = "departure"
-_FAILURES = (aiohttp.ClientError, OSError)
+# ValueError: a host, a port or a header that cannot be written down.
+_FAILURES = (aiohttp.ClientError, OSError, ValueError)
 
 
-class Held(Exception):  # noqa: N818  not an error: the request was held back
+class Held(Exception):
     """`may_leave` said no; the text is its sentence. The request did not leave."""
 
 

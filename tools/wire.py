@@ -32,7 +32,8 @@ KEY_HEADER = "idempotency-key"
 # 255 characters is what Stripe and most others allow.
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _LENGTH = re.compile(r"[0-9]{1,15}")
-_HEADERS = (("accept", "application/json"), ("accept-encoding", "identity"), ("user-agent", "pawl"))
+# A receiver may override these.
+_HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "pawl"}
 
 A = TypeVar("A", bound=Answer | Found)
 MayLeave = Callable[[], str | None]
@@ -129,11 +130,13 @@ class Wire:
 
     async def _reply(self, trip: _Trip, departure: object) -> Reply:
         base = self.bases[trip.base]
-        key = () if trip.key is None else ((KEY_HEADER, trip.key),)
+        headers = [*trip.request.headers, *(_HEADERS | dict(base.headers)).items()]
+        if trip.key is not None:
+            headers.append((KEY_HEADER, trip.key))
         outgoing = httpx.Request(
             trip.request.method,
             base.url.rstrip("/") + trip.request.path,
-            headers=(*trip.request.headers, *_HEADERS, *base.headers, *key),
+            headers=headers,
             content=trip.request.body,
             extensions={"departure": departure},
         )
@@ -142,8 +145,8 @@ class Wire:
             raw, truncated = await self._body(response)
         finally:
             await response.aclose()
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return reply.read(response.status_code, headers, raw, truncated=truncated, key=trip.about)
+        received = {name.lower(): value for name, value in response.headers.items()}
+        return reply.read(response.status_code, received, raw, truncated=truncated, key=trip.about)
 
     async def _body(self, response: httpx.Response) -> tuple[bytes, bool]:
         raw = bytearray()

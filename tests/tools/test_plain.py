@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, SecretStr
 
@@ -168,6 +168,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_the_form_is_json_and_its_own_form(value: object) -> None:
     form = plain(value)
@@ -176,6 +177,7 @@ def test_the_form_is_json_and_its_own_form(value: object) -> None:
     assert plain(form) == form
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_text_can_be_written(value: str) -> None:
     assert "\x00" not in text(value)

@@ -1,7 +1,7 @@
 """Reading an answer never fails."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools import reply
@@ -46,6 +46,7 @@ def test_a_wait_is_seconds_or_nothing(headers: dict[str, str], wait_s: float | N
     assert retry_after_s(headers) == wait_s
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_no_wait_raises(value: str, date: str) -> None:
     wait_s = retry_after_s({"retry-after": value, "date": date, "retry-after-ms": date})
@@ -80,6 +81,7 @@ def test_a_cut_body_is_text_and_ends_with_a_whole_character() -> None:
     assert body_of(raw, truncated=True) == '{"a": "ä'
 
 
+@settings(deadline=None)
 @given(st.binary(), st.booleans())
 def test_no_body_raises(raw: bytes, truncated: bool) -> None:
     body_of(raw, truncated=truncated)

@@ -47,6 +47,7 @@ def test_the_digest_is_the_same_in_every_process() -> None:
     assert digests == {post("/a", {"b": 1, "a": "ä"}).digest()}
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(WRITABLE), st.text(WRITABLE)))
 def test_a_request_comes_back_from_the_ledger_byte_for_byte(body: dict[str, str]) -> None:
     request = put("/a", dict(body), "7")

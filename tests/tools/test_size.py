@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.plain import plain
@@ -50,6 +50,7 @@ def test_no_character_is_cut_in_two(character: str, limit_bytes: int) -> None:
     assert limit_bytes - 8 <= size(got) <= limit_bytes
 
 
+@settings(deadline=None)
 @given(st.recursive(st.text() | st.integers(), st.lists, max_leaves=50), st.integers(LIMIT_BYTES_MIN, 600))
 def test_a_result_keeps_to_its_limit_and_is_always_the_same(value: object, limit_bytes: int) -> None:
     form = plain(value)
@@ -58,6 +59,7 @@ def test_a_result_keeps_to_its_limit_and_is_always_the_same(value: object, limit
     assert cap(form, limit_bytes) == got
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(3, 50))
 def test_short_text_keeps_to_its_limit(value: str, limit_bytes: int) -> None:
     assert len(shorten(value, limit_bytes).encode()) <= limit_bytes

@@ -155,9 +155,9 @@ async def test_a_lost_transfer_is_found_by_its_reference(wire: Wire, url: str) -
 async def test_a_request_under_way_is_in_flight(wire: Wire, url: str) -> None:
     """B38"""
     charge = BY_NAME["charge_card"]
-    async with behaviour(url, "charge", slow_ms=400, times=1):
+    async with behaviour(url, "charge", slow_ms=800, times=1):
         first = asyncio.ensure_future(send(wire, charge, "slow"))
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.3)
         got = await send(wire, charge, "slow")
         assert isinstance(got, InFlight), got
         assert got.retry_after_s == 1
