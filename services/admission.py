@@ -1,7 +1,7 @@
 """What a request may have: a pass of its own or the record of an earlier one, and which limits. Pure.
 
-Rule: the run id is the identity of the request. The same id with another request is refused, and so is a pass that is not
-the next.
+Rule: the run id is the identity of the request. The same id with another request is refused, and so is a pass that is
+not the next.
 Must not know: how a pass is run.
 """
 
