@@ -63,9 +63,12 @@ def _success(reply: Reply, judge: Judge | None) -> Answer:
     if judge is None:
         return Done(reply.body, receiver_id(reply.body))
     try:
-        return judge(reply)
+        judged: object = judge(reply)
     except Exception as error:  # noqa: BLE001  a tool author's code: its failure must not undo what a 2xx says
         return Unknown(f"the tool could not judge the answer (HTTP {reply.status}), {describe(error)}", Doubt.JUDGED)
+    if not isinstance(judged, Answer):
+        return Unknown(f"the tool's judge gave no answer but {type(judged).__name__}", Doubt.JUDGED)
+    return judged
 
 
 def receiver_id(body: JsonValue) -> str | None:

@@ -20,7 +20,7 @@ from tools.base import Base, Sizes
 from tools.code import CodePool
 from tools.failure import Left
 from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotSent, Pending, Rejected, Unknown
-from tools.plain import describe
+from tools.plain import describe, plain
 from tools.reply import Reply
 from tools.request import Request
 from tools.size import cap
@@ -100,9 +100,12 @@ class Wire:
         if got.status != 404 and got.status // 100 != 2:
             return _unanswered(status.answer(got, None))
         try:
-            return self._small(judge(got), got)
+            found: object = judge(got)
         except Exception as error:  # noqa: BLE001  a tool author's code: what it cannot read is no answer
             return Unknown(f"the answer to the look-up could not be judged, {describe(error)}", Doubt.JUDGED)
+        if not isinstance(found, Found):
+            return Unknown(f"the judge of the look-up gave no finding but {type(found).__name__}", Doubt.JUDGED)
+        return self._small(found, got)
 
     async def _exchange(self, trip: _Trip, may_leave: MayLeave) -> Reply | NotSent | Unknown:
         from tools.transport import Departure, Held
@@ -173,7 +176,8 @@ class Wire:
         cut = got.truncated and answer.value is got.body
         length = got.headers.get("content-length", "")
         total_bytes = int(length) if cut and _LENGTH.fullmatch(length) else None
-        return replace(answer, value=cap(answer.value, self.sizes.value_bytes, total_bytes=total_bytes, cut=cut))
+        # A judge may have put anything into the value, and nothing may fail once the effect has happened.
+        return replace(answer, value=cap(plain(answer.value), self.sizes.value_bytes, total_bytes=total_bytes, cut=cut))
 
     async def aclose(self) -> None:
         """Closes every connection. What is under way ends as Unknown."""

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tools import peer as peers
 from tests.tools.peer import Act, answer, in_turn, peer, wire_to
-from tools.outcome import Done, Doubt, NotSent, Rejected, Unknown
+from tools.outcome import Done, Doubt, NotSent, Unknown
 from tools.request import Request, get, post, put
 from tools.wire import Base, Wire
 
@@ -200,28 +200,6 @@ async def test_bytes_that_are_not_utf8_are_cleaned() -> None:
     async with peer(answer(raw=raw)) as receiver, wire_to(receiver.url) as wire:
         got = await wire.send("receiver", get("/x"), None, 5)
     assert got == Done({"a": "\ufffd\ufffd\ufffd", "b": "Infinity", "c": "NaN"})
-
-
-async def test_a_judge_reads_a_success_only() -> None:
-    def judge(reply: object) -> Rejected:
-        return Rejected("judged")
-
-    async with peer(in_turn(answer(200), answer(404))) as receiver, wire_to(receiver.url) as wire:
-        assert await wire.send("receiver", POST, "k", 5, judge) == Rejected("judged")
-        got = await wire.send("receiver", POST, "k", 5, judge)
-    assert isinstance(got, Rejected)
-    assert got.status == 404
-
-
-async def test_a_judge_that_fails_leaves_a_doubt() -> None:
-    def judge(reply: object) -> Done:
-        raise KeyError("status")
-
-    async with peer(answer(200)) as receiver, wire_to(receiver.url) as wire:
-        got = await wire.send("receiver", POST, "k", 5, judge)
-    assert isinstance(got, Unknown)
-    assert got.doubt is Doubt.JUDGED
-    assert "KeyError: 'status'" in got.reason
 
 
 async def test_an_unknown_receiver_is_final_and_nothing_left() -> None:
