@@ -44,6 +44,7 @@ class Follower:
         self._effects_before = len(receiver.effects())
         self._calls_before = len(model.requests())
         self._told: set[tuple[str, int]] = set()
+        self._open: set[int] = set()
 
     def requests(self) -> list[RequestRow]:
         """What the receiver received since."""
@@ -66,7 +67,16 @@ class Follower:
         for call in self.calls():
             yield from self._once("model", call["n"], of_call(call))
         for request in self.requests():
-            yield from self._once("receiver", request["n"], of_request(request))
+            if not self._is_settling(request):
+                yield from self._once("receiver", request["n"], of_request(request))
+
+    def _is_settling(self, request: RequestRow) -> bool:
+        """Applied a moment ago, its answer on the way: told at the next look, by then answered or held back."""
+        n = request["n"]
+        if not request["applied"] or request["status"] is not None or n in self._open:
+            return False
+        self._open.add(n)
+        return True
 
     def _once(self, where: str, n: int, step: Step | None) -> Iterator[Step]:
         if step is not None and (where, n) not in self._told:

@@ -120,7 +120,7 @@ class Admin(Peer):
     """Restate's admin API."""
 
     def register(self, worker: str) -> None:
-        """Make the worker at this address known; what is known already is read anew."""
+        """Make the worker at this address known; where it is known already, its handlers are read anew."""
         self.json("POST", "/deployments", {"uri": worker, "force": True}, timeout_s=30.0)
 
     def query(self, sql: str) -> list[dict[str, Any]]:

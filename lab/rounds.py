@@ -86,6 +86,7 @@ def _follow_until_held(gate: Gate, run: Background[httpx.Response], follower: Fo
         if time.monotonic() > end:
             raise LabError(f"the refund did not arrive within {HELD_S:g} s")
     follower.poll()
+    follower.poll()  # the second look tells what is held back from what is just being answered
 
 
 def _follow_until_answered(run: Background[httpx.Response], follower: Follower) -> dict[str, Any]:

@@ -89,6 +89,7 @@ def check_version(binary: Path) -> str:
 def command(binary: Path, folder: Path, ports: Ports, log: Path, ready: Callable[[], bool]) -> Command:
     """How to start the server with its data and temporary files below `folder`."""
     temporary = folder / "tmp"
+    shutil.rmtree(temporary, ignore_errors=True)  # what earlier servers of this folder left when they were killed
     temporary.mkdir(parents=True, exist_ok=True)
     return Command(
         name="restate-server",

@@ -69,3 +69,14 @@ def test_a_frozen_worker_does_not_hold_up_the_end(tmp_path: Path) -> None:
     with Stack(tmp_path, target=JOURNALED) as stack:
         stack.workers[0].freeze()
     assert not any(process.alive for process in stack.processes())
+
+
+def test_the_same_folder_again_goes_on_with_the_same_data(tmp_path: Path) -> None:
+    all_ports = ports.all_free()
+    with Stack(tmp_path, target=JOURNALED, ports=all_ports) as stack:
+        run(stack, "before")
+        applied = stack.receiver.effects()
+    with Stack(tmp_path, target=JOURNALED, ports=all_ports) as stack:
+        assert stack.receiver.effects() == applied
+        assert {row["target_service_key"] for row in stack.admin.query("SELECT * FROM sys_invocation")} == {"before"}
+        assert run(stack, "after")["state"] == "completed"
