@@ -1,12 +1,18 @@
-"""What is put to the test, and how its worker starts: the agent service, and the lab's own controls that must fail.
+"""What is put to the test: how its worker starts, how a run is submitted to it, and how one sees that the run is over.
 
-Rule: a target is known by its command line, its environment and its HTTP interface only.
+Rule: a target is known by its command line, its environment and its HTTP interface only. In the strings of a `Call`,
+`{worker}`, `{ingress}`, `{admin}`, `{helper}`, `{run_id}` and `{task}` are filled in, and nothing else.
+
+A target in a language of its own needs no line here: `lab.own` reads one from a file.
 """
 
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 from lab.errors import LabError
 from lab.paths import ROOT
@@ -18,23 +24,122 @@ _REGISTER_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Base URLs, without a slash at the end."""
+    """Base URLs, without a slash at the end. `folder` is the target's own: what it keeps there survives its worker.
+    `helper` is host:port of its helper, where it has one."""
 
     ingress: str
     admin: str
     receiver: str
     model: str
+    folder: str = ""
+    helper: str = ""
+
+
+class Promise(StrEnum):
+    """What a target promises of an effect whose worker dies, and so what must be seen of it."""
+
+    BY_CLASS = "by class"
+    """What the tool's effect class says: Pawl."""
+    ONCE = "once"
+    """Applied once, wherever the worker died."""
+    RECORDED = "recorded"
+    """What was recorded is not done again; what was applied and not recorded is."""
+    NOTHING = "nothing"
+    """What was applied is done again, recorded or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One HTTP exchange. The strings in `body`, at any depth, are filled in like the URL."""
+
+    method: str
+    url: str
+    body: Any = None
+
+
+def _told_state(answer: Any) -> str:
+    return str(answer["state"])
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A process that the target needs beside its worker, a server of its own kind for instance: started before the
+    worker, never hurt, ready when its port accepts connections. `argv` gets host:port and the target's folder."""
+
+    name: str
+    argv: Callable[[str, Path], tuple[str, ...]]
+
+
+def _nothing(_listen: str, _at: Addresses) -> Mapping[str, str]:
+    return {}
+
+
+def _unregistered(_at: Addresses, _worker: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A kind of worker. `argv` and `env` get the address to listen on (host:port) and the addresses of the rest."""
+    """A kind of worker, which answers `GET /health` with 200 once it serves.
+
+    `argv` and `env` get the address to listen on (host:port) and the addresses of the rest. `submit` must return as
+    soon as the run is accepted. `look` asks where it stands: `state` takes the answer's JSON to one word, of which
+    `completed`, `failed`, `refused` and `cancelled` are ends, `outcome_unknown` and `waiting_approval` wait for a
+    person, and all others go on.
+    """
 
     name: str
-    service: str
+    """As it stands in the id of a cell, and as the name of its process."""
     argv: Callable[[str, Addresses], tuple[str, ...]]
-    env: Callable[[str, Addresses], Mapping[str, str]]
-    register: Callable[[Addresses, str], None]
+    title: str = ""
+    env: Callable[[str, Addresses], Mapping[str, str]] = _nothing
+    register: Callable[[Addresses, str], None] = _unregistered
+    """Makes a worker known where it must be; gets the addresses and the worker's own."""
+    submit: Call = field(default=Call("POST", "{worker}/runs/{run_id}", {"task": "{task}"}))
+    look: Call = field(default=Call("GET", "{worker}/runs/{run_id}"))
+    state: Callable[[Any], str] = _told_state
+    resumes: bool = True
+    """A run goes on by itself once a worker is back. Otherwise it is submitted again under the same id."""
+    promise: Promise = Promise.ONCE
+    on_restate: bool = False
+    """Its runs live in a restate-server, which is started for it and may be hurt."""
+    helper: Helper | None = None
+    service: str = ""
+    """On Restate: the name of the object or service."""
+
+
+def submit_to(service: str, handler: str = "run") -> Call:
+    """Restate: one-way call of a handler of a virtual object; answers with the invocation's id at once."""
+    return Call("POST", f"{{ingress}}/{service}/{{run_id}}/{handler}/send", {"task": "{task}"})
+
+
+def look_at(service: str, handler: str = "run") -> Call:
+    """Restate: where the newest invocation of an object's handler stands, as the server's own table says it."""
+    return Call(
+        "POST",
+        "{admin}/query",
+        {
+            "query": "SELECT status, completion_result FROM sys_invocation "  # noqa: S608 - names of our own
+            f"WHERE target_service_name = '{service}' AND target_handler_name = '{handler}' "
+            "AND target_service_key = '{run_id}' ORDER BY created_at DESC LIMIT 1"
+        },
+    )
+
+
+def state_of_invocation(answer: Any) -> str:
+    """Takes a row of `look_at` to the state's word."""
+    rows = answer["rows"]
+    if not rows:
+        return "absent"
+    if rows[0]["status"] != "completed":
+        return str(rows[0]["status"])
+    return "completed" if rows[0].get("completion_result") == "success" else "failed"
+
+
+def register_at_admin(at: Addresses, worker: str) -> None:
+    """Restate: makes the worker known, by the admin API."""
+    with Admin("admin API", at.admin) as admin:
+        admin.register(worker)
 
 
 def _pawl_env(listen: str, at: Addresses) -> Mapping[str, str]:
@@ -65,30 +170,41 @@ def _register_pawl(at: Addresses, worker: str) -> None:
         raise LabError(f"registering the worker {worker} ended with exit code {done.returncode}: {said}")
 
 
-def _register_control(at: Addresses, worker: str) -> None:
-    with Admin("admin API", at.admin) as admin:
-        admin.register(worker)
-
-
 PAWL = Target(
     name="worker",
-    service="Agent",
+    title="Pawl",
     argv=lambda _listen, _at: (sys.executable, "-m", "services"),
     env=_pawl_env,
     register=_register_pawl,
+    submit=Call("POST", "{ingress}/Agent/{run_id}/submit", {"task": "{task}"}),
+    look=Call("POST", "{ingress}/Agent/{run_id}/status"),
+    promise=Promise.BY_CLASS,
+    on_restate=True,
+    service="Agent",
 )
 
-JOURNALED = Target(
-    name="control",
-    service="Journaled",
-    argv=lambda listen, at: (
+
+def control_argv(module: str) -> Callable[[str, Addresses], tuple[str, ...]]:
+    """The command line that the lab's own Python workers share."""
+    return lambda listen, at: (
         sys.executable,
         "-m",
-        "lab.controls.journaled",
+        module,
         f"--listen={listen}",
         f"--model={at.model}",
         f"--receiver={at.receiver}",
-    ),
-    env=lambda _listen, _at: {},
-    register=_register_control,
+    )
+
+
+JOURNALED = Target(
+    name="control",
+    title="journalled step, no key",
+    argv=control_argv("lab.controls.journaled"),
+    register=register_at_admin,
+    submit=submit_to("Journaled"),
+    look=look_at("Journaled"),
+    state=state_of_invocation,
+    promise=Promise.RECORDED,
+    on_restate=True,
+    service="Journaled",
 )
