@@ -5,7 +5,7 @@ begin as HTTP/2 comes out as it is, marked as no frame.
 Must not know: sockets, what a frame means for a run.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _HEAD_BYTES = 9
@@ -31,28 +31,35 @@ class Frame:
         return self.kind in (_DATA, _HEADERS, _RESET)
 
 
-@dataclass(slots=True)
 class Frames:
-    """Cuts one direction of a connection into frames. `preface`: this direction begins with the client's preface."""
+    """Cuts one direction of a connection into frames.
 
-    preface: bool
-    _rest: bytes = b""
-    _plain: bool = field(default=False)
+    The client's direction begins with a preface, or is no HTTP/2. `client` is given for the other direction, which is
+    what the client's is.
+    """
+
+    def __init__(self, client: "Frames | None" = None) -> None:
+        self.plain = False
+        self._client = client
+        self._preface_due = client is None
+        self._rest = b""
 
     def feed(self, more: bytes) -> list[Frame]:
         """The frames that are whole now."""
-        if self._plain:
+        if self._client is not None:
+            self.plain = self._client.plain
+        if self.plain:
             return [Frame(more)]
         self._rest += more
         found: list[Frame] = []
-        if self.preface:
+        if self._preface_due:
             begin = self._rest[: len(PREFACE)]
             if not PREFACE.startswith(begin):
-                self._plain, rest, self._rest = True, self._rest, b""
+                self.plain, rest, self._rest = True, self._rest, b""
                 return [Frame(rest)]
             if len(begin) < len(PREFACE):
                 return []
-            self.preface, self._rest = False, self._rest[len(PREFACE) :]
+            self._preface_due, self._rest = False, self._rest[len(PREFACE) :]
             found.append(Frame(PREFACE))
         while len(self._rest) >= _HEAD_BYTES:
             end = _HEAD_BYTES + int.from_bytes(self._rest[:3], "big")

@@ -189,9 +189,10 @@ class Relay:
             self._pumps.discard(task)
             return
         self._connections += 1
+        asked = Frames()
         lines = (
-            _Line(self._connections, Way.TO_WORKER, Frames(preface=True), to_worker),
-            _Line(self._connections, Way.TO_SERVER, Frames(preface=False), writer),
+            _Line(self._connections, Way.TO_WORKER, asked, to_worker),
+            _Line(self._connections, Way.TO_SERVER, Frames(client=asked), writer),
         )
         self._lines.extend(lines)
         try:

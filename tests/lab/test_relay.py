@@ -24,7 +24,7 @@ def data(stream: int, words: bytes) -> bytes:
 @given(st.lists(st.integers(1, 40), max_size=30), st.lists(st.binary(max_size=30), max_size=5))
 def test_frames_are_the_bytes_that_went_in_however_they_came(cuts: list[int], words: list[bytes]) -> None:
     sent = PREFACE + PING + b"".join(data(2 * at + 1, each) for at, each in enumerate(words))
-    frames, rest, found = Frames(preface=True), sent, list[Frame]()
+    frames, rest, found = Frames(), sent, list[Frame]()
     for cut in [*cuts, len(sent)]:
         found += frames.feed(rest[:cut])
         rest = rest[cut:]
@@ -33,9 +33,10 @@ def test_frames_are_the_bytes_that_went_in_however_they_came(cuts: list[int], wo
 
 
 def test_what_is_no_http2_comes_out_as_it_is() -> None:
-    frames = Frames(preface=True)
+    frames = Frames()
     assert frames.feed(b"GE") == [Frame(b"GE")]
     assert frames.feed(b"T / HTTP/1.1\r\n") == [Frame(b"T / HTTP/1.1\r\n")]
+    assert Frames(client=frames).feed(b"HTTP/1.1 200 OK\r\n") == [Frame(b"HTTP/1.1 200 OK\r\n")]
 
 
 @contextmanager
@@ -45,7 +46,7 @@ def answering(name: bytes) -> Iterator[int]:
     server = socket.create_server((HOST, port))
 
     def speak(there: socket.socket) -> None:
-        frames = Frames(preface=True)
+        frames = Frames()
         with there:
             while more := there.recv(1000):
                 for frame in frames.feed(more):
