@@ -81,12 +81,7 @@ class Model:
         client = await self.open()
         try:
             response = await client.post(
-                "/chat/completions",
-                cast_to=httpx2.Response,
-                content=body,
-                options={"follow_redirects": False},
-                stream=True,
-                stream_cls=None,
+                "/chat/completions", cast_to=httpx2.Response, content=body, stream=True, stream_cls=None
             )
         except _StatusError as error:
             return error.status, error.headers, error.body
@@ -152,6 +147,7 @@ def _load(provider: Provider) -> _Loaded:
     import httpx2
     import openai
 
+    # Called for each answer before the library follows a redirect, raises its own error or reads without a limit.
     async def stop(response: httpx2.Response) -> None:
         if response.status_code >= 300:
             await _stop(response, provider.reply_bytes)

@@ -174,7 +174,7 @@ def _kind(value: object) -> str:
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_HALF = re.compile(r"(?:[-+.\deE:,\[{]|\b(?:t|tr|tru|f|fa|fal|fals|n|nu|nul))\Z")
+_HALF = re.compile(r"(?:[-+.\d:,\[{]|\d[eE]|\b(?:t|tr|tru|f|fa|fal|fals|n|nu|nul))\Z")
 
 
 def stops_inside(written: str) -> bool:

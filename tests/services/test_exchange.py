@@ -291,6 +291,13 @@ def test_the_key_is_in_no_value(words: str, status: int) -> None:
     assert KEY not in repr(PROVIDER) + PROVIDER.model_dump_json()
 
 
+def test_a_key_of_any_form_is_hidden() -> None:
+    provider = Provider(key=SecretStr("0123abcd/+="))
+    value = judge(Arrived(401, {}, b"the key 0123abcd/+= is wrong", AT), provider)
+    assert isinstance(value, ModelFailed)
+    assert value.detail == "status 401: the key *** is wrong"
+
+
 @given(st.integers(200, 599), st.binary(max_size=200) | st.text(max_size=50).map(str.encode))
 def test_any_answer_is_some_value_of_bounded_size(status: int, raw: bytes) -> None:
     value = judge(Arrived(status, {}, raw, AT), PROVIDER)

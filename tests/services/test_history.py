@@ -277,6 +277,22 @@ def test_the_newest_turn_stays_even_where_it_is_too_large_and_its_results_are_cu
     assert len(json.dumps(messages).encode()) <= 5_200
 
 
+def test_the_newest_turn_stays_where_nothing_of_it_can_be_cut() -> None:
+    limits = LIMITS.model_copy(update={"history_bytes": 5_000})
+    messages = sent(
+        answered(reply("y" * 9_000, call("search", "{}")), reply("x" * 9_000, call("search", "{}"))), limits
+    )
+    assert [message["content"][:1] for message in messages] == ["d", "x", "r"]
+
+
+def test_the_turn_before_a_new_task_is_the_newest_one() -> None:
+    limits = LIMITS.model_copy(update={"history_bytes": 5_000})
+    earlier = said(reply(None, call("search", "{}"))).add(Answered(1, ("x" * 30_000,))).entries
+    messages = sent(Transcript((Told("next"),), earlier), limits)
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "user"]
+    assert len(json.dumps(messages).encode()) <= 5_200
+
+
 def test_the_newest_message_of_the_user_is_never_left_out() -> None:
     earlier: list[Entry] = []
     for number in range(50):
