@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
         settings = load()
         busy = Busy()
         shared = outside(settings, busy)
-        return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.model.open)
+        return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.open)
     except (BadSettings, BadDeclaration, serve.PortTaken) as error:
         print(f"pawl: {error}", file=sys.stderr)
         return 2

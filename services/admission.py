@@ -19,12 +19,16 @@ def ended_before(last: RunEnd | Tombstone | None, request: RunRequest, digest: s
     if last is None:
         return None
     if last.digest != digest:
-        raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
+        raise TerminalError(other_request(run_id), 422)
     if request.again is None or request.again <= last.pass_number:
         return last
     if request.again > last.pass_number + 1:
         raise TerminalError(f"the next pass of run {run_id} is {last.pass_number + 1}, not {request.again}.", 422)
     return None
+
+
+def other_request(run_id: str) -> str:
+    return f"run {run_id} was started with another request; use a new run id for a new task."
 
 
 def tightened(limits: Limits, request: RunRequest) -> Limits:

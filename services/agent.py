@@ -12,7 +12,7 @@ import restate
 from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, TerminalError, VirtualObject
 
 from services import public, state
-from services.admission import ended_before
+from services.admission import ended_before, other_request
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.decision import Decided, Stop, forget, stop, take
 from services.messages import (
@@ -97,7 +97,7 @@ async def known_already(ctx: ObjectSharedContext, request: RunRequest) -> public
         return {"status": "ended", **public.end(run_id, over, await state.intents(ctx), replayed=True)}
     begun = await state.begun(ctx)
     if begun is not None and begun.digest != digest:
-        raise TerminalError(f"run {run_id} was started with another request; use a new run id for a new task.", 422)
+        raise TerminalError(other_request(run_id), 422)
     if begun is not None and await still_there(ctx, begun.invocation):
         return {"status": "running", "run_id": run_id, "invocation_id": begun.invocation}
     return None

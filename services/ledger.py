@@ -122,13 +122,13 @@ def plan(
     rows = ledger.of(tool.name, identity)
     standing = [row for row in rows if row.state is not IntentState.REJECTED]
     if nth <= len(standing):
-        return ledger, of_row(tool, standing[nth - 1], grant, limits)
+        return of_row(ledger, tool, standing[nth - 1], grant, limits)
 
     before = standing[-1] if standing else None
     if before is not None and before.state in (IntentState.UNKNOWN, IntentState.GIVEN_UP):
         return ledger, Say(unknown_text(before))
     if before is not None and before.state in (IntentState.DENIED, IntentState.NOT_SENT):
-        return ledger, of_row(tool, before, grant, limits)
+        return of_row(ledger, tool, before, grant, limits)
     if before is not None and tool.repeat is Repeat.REUSE:
         return ledger, Say(before.result) if before.result is not None else Same(before.key)
 
@@ -143,24 +143,28 @@ def plan(
     return ledger, AskFirst(tool, intent, because) if because else Go(tool, intent)
 
 
-def of_row(tool: Tool, row: Intent, grant: Grant, limits: Mapping[str, int]) -> Plan:
+def of_row(ledger: Ledger, tool: Tool, row: Intent, grant: Grant, limits: Mapping[str, int]) -> tuple[Ledger, Plan]:
     """What an ask gets whose intent stands in the ledger already."""
     because = approval_needed(tool, row, grant, limits)
     match row.state:
         case IntentState.DONE | IntentState.REJECTED:
-            return Say(row.result or "done")
+            return ledger, Say(row.result or "done")
         case IntentState.DENIED:
-            return Say(denied_text(row))
+            return ledger, Say(denied_text(row))
         case IntentState.GIVEN_UP:
-            return Say(unknown_text(row))
-        case IntentState.PROPOSED | IntentState.WAITING:
-            return (
-                Go(tool, row) if row.approved() else AskFirst(tool, row, because or "it waited for an approval before")
-            )
-        case IntentState.NOT_SENT:
-            return AskFirst(tool, row, because) if because and not row.approved() else Go(tool, row)
+            return ledger, Say(unknown_text(row))
         case IntentState.ARMED | IntentState.SENT | IntentState.UNKNOWN:
-            return Resolve(tool, row, row.reason or "an earlier pass was cut off after this was armed")
+            return ledger, Resolve(tool, row, row.reason or "an earlier pass was cut off after this was armed")
+        case IntentState.PROPOSED | IntentState.WAITING | IntentState.NOT_SENT:
+            # What was not sent holds no part of the grant; it takes its part again, or is refused.
+            refusal = beyond_grant(ledger, row, tool, grant) if row.state is IntentState.NOT_SENT else None
+            if refusal is not None:
+                return ledger, Say(refusal)
+            ledger = ledger.put(row.model_copy(update={"state": IntentState.PROPOSED}))
+            waited = row.state is not IntentState.NOT_SENT
+            if row.approved() or not (because or waited):
+                return ledger, Go(tool, row)
+            return ledger, AskFirst(tool, row, because or "it waited for an approval before")
 
 
 def propose(ledger: Ledger, call: Call, tool: Tool, identity: dict[str, JsonValue], occurrence: int) -> Intent:

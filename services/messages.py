@@ -161,6 +161,7 @@ class Question(Kept):
     text: str
     digest: str
     evidence: tuple[str, ...] = ()
+    warning: str = ""
 
     def choices(self) -> tuple[Choice, ...]:
         match self.kind:
@@ -195,6 +196,9 @@ class Intent(Kept):
     currency: str | None = None
     attempts: int = 0
     armed_at: float | None = None
+    """When it may first have left; the age of the key counts from here."""
+    sealed_at: float | None = None
+    """The last seal; None while one is under way. No request leaves later than the send deadline after it."""
     settled_at: float | None = None
     receiver_id: str | None = None
     value: JsonValue = None

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from services.calls import Call
 from services.messages import Intent, IntentState, Question, Ruling
 from tools.effect import POLICIES, Policy
-from tools.outcome import Answer, Found, Unknown
+from tools.outcome import Answer, Found, Rejected, Unknown
 from tools.tool import Tool
 
 
@@ -142,7 +142,8 @@ class Progress:
     waited_s: float = 0.0
     doubt: Unknown | None = None
     """The last doubtful answer; while there is one, "not sent" no longer proves that nothing happened."""
-    questions: int = 0
+    refused: Rejected | None = None
+    """A refusal that is believed only when the look-up does not find the effect."""
     because: str = ""
     evidence: tuple[str, ...] = ()
 

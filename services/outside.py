@@ -4,6 +4,7 @@ Rule: nothing here belongs to one run.
 Must not know: Restate's contexts.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -44,3 +45,8 @@ class Outside:
     """How long an ended run is kept before only its tombstone stays."""
     instructions: str
     busy: Busy
+
+    async def open(self) -> None:
+        """Loads the client libraries, which takes about a second; awaited once the port is open."""
+        await asyncio.to_thread(self.wire.load)
+        await self.model.open()

@@ -20,8 +20,9 @@ from typing import Literal, assert_never
 from pydantic import JsonValue
 
 from services.calls import Call
+from services.ending import settle, text_of
 from services.ledger import AskFirst, Go, Plan, Read, Resolve, Same, Say, denied_text, unknown_text
-from services.messages import FINAL, Choice, Intent, IntentState, Question, Ruling, canonical
+from services.messages import Choice, IntentState, Question, Ruling
 from services.moves import (
     Answered,
     Ask,
@@ -47,6 +48,7 @@ BACKOFF_MAX_S = 5.0
 IN_FLIGHT_MAX_S = 60.0
 """How long a receiver may go on saying that it still works on the key, or that it has not finished, before a
 person is asked."""
+RECALL = "A request that is still under way cannot be recalled: did_not_happen sends another."
 SEND_WITHIN = 0.8
 """The part of a send deadline in which another send under the same seal still makes sense; the rest is for its way
 out."""
@@ -54,8 +56,8 @@ LOOK_UPS_MAX = 5
 """A look-up that gets no answer is tried so often; then a person decides without it."""
 
 
-def begin(call: Call, plan: Plan, caps: Caps) -> tuple[Progress, Move]:
-    """The first move of a call that was planned."""
+def begin(call: Call, plan: Plan, caps: Caps, at: float) -> tuple[Progress, Move]:
+    """The first move of a call that was planned. `at` is the newest time that is recorded, in unix seconds."""
     match plan:
         case Say(text):
             return Progress(call, None, None, caps), Settled(text)
@@ -69,9 +71,9 @@ def begin(call: Call, plan: Plan, caps: Caps) -> tuple[Progress, Move]:
             return Progress(call, tool, intent, caps, intent.arguments, because=because), Seal(IntentState.WAITING)
         case Resolve(tool, intent, because):
             doubt = Unknown(because, Doubt.CRASHED)
-            progress = Progress(
-                call, tool, intent, caps, intent.arguments, sealed_at=intent.armed_at or 0.0, doubt=doubt
-            )
+            # Where the last seal is not in the row, it was under way: it was not later than this pass began.
+            sealed_at = intent.sealed_at if intent.sealed_at is not None else at
+            progress = Progress(call, tool, intent, caps, intent.arguments, sealed_at=sealed_at, doubt=doubt)
             if progress.policy.within_lifetime and intent.state is not IntentState.UNKNOWN:
                 return progress, Seal(IntentState.ARMED)
             return look_or_ask(progress, because)
@@ -108,8 +110,10 @@ def sealed(progress: Progress, event: SealedAt) -> tuple[Progress, Move]:
     )
     if progress.row.state is IntentState.WAITING:
         return ask(progress, "approval", progress.because)
-    first = progress.row.armed_at if progress.row.armed_at is not None else event.at
-    progress = replace(progress.with_intent(armed_at=first), seal=event.seal, sealed_at=event.at)
+    # Without a doubt nothing of an earlier seal has left, so the receiver has not seen the key yet.
+    first = progress.row.armed_at if progress.doubt is not None and progress.row.armed_at is not None else event.at
+    progress = progress.with_intent(armed_at=first, sealed_at=event.at)
+    progress = replace(progress, seal=event.seal, sealed_at=event.at)
     if too_old(progress, event.at):
         return look_or_ask(progress, "the receiver may have forgotten the key by now")
     return progress, Send()
@@ -119,6 +123,9 @@ def answered(progress: Progress, answer: Answer, at: float) -> tuple[Progress, M
     if progress.intent is not None:
         progress = progress.with_intent(attempts=progress.row.attempts + 1)
     match answer:
+        case Rejected() if progress.intent is not None and progress.does.needs_look_up(answer):
+            # The refusal may be of a repeat of what we did ourselves: the receiver is asked before it is believed.
+            return replace(progress, refused=answer), LookUp()
         case Done() | Rejected():
             return final(progress, answer, at)
         case NotSent():
@@ -209,6 +216,8 @@ def looked_up(progress: Progress, found: Found, at: float) -> tuple[Progress, Mo
             return final(progress, found, at)
         case Pending(reason, retry_after_s):
             return pending(progress, reason, retry_after_s)
+        case NotFound() if progress.refused is not None:
+            return final(progress, progress.refused, at)
         case NotFound(reason):
             return not_found(progress, reason, at)
         case Unknown(reason) | NotSent(reason):
@@ -271,20 +280,19 @@ def ask(progress: Progress, kind: Literal["approval", "unknown"], reason: str) -
             return progress, Settled(unknown_text(intent))
     number = 1 + sum(ruling.choice in answers_to(kind) for ruling in intent.rulings)
     question = Question(
-        key=intent.key, kind=kind, number=number, text=reason, digest=intent.digest, evidence=progress.evidence[-5:]
+        key=intent.key,
+        kind=kind,
+        number=number,
+        text=reason,
+        digest=intent.digest,
+        evidence=progress.evidence[-5:],
+        warning=RECALL if kind == "unknown" and not progress.policy.within_lifetime else "",
     )
     return progress, Ask(question)
 
 
 def answers_to(kind: Literal["approval", "unknown"]) -> tuple[Choice, ...]:
     return Question(key="", kind=kind, text="", digest="").choices()
-
-
-def settle(progress: Progress, text: str, at: float) -> tuple[Progress, Move]:
-    """The outcome is final: the bytes go, their digest and size stay."""
-    if progress.intent is not None:
-        progress = progress.with_intent(request=None, result=text, settled_at=at)
-    return progress, Settled(text)
 
 
 def too_old(progress: Progress, at: float) -> bool:
@@ -297,23 +305,3 @@ def too_old(progress: Progress, at: float) -> bool:
 
 def backoff_s(tries: int) -> float:
     return float(min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** max(0, tries - 1)))
-
-
-def text_of(value: JsonValue) -> str:
-    """What the model is told of a result: a text as it is, anything else as JSON."""
-    if value is None:
-        return "done, no value"
-    return value if isinstance(value, str) else canonical(value)
-
-
-def landed(progress: Progress) -> Intent | None:
-    """The row of a call whose run is being cancelled, after what was under way has ended. Nothing further is
-    started."""
-    intent = progress.intent
-    if intent is None or intent.state in FINAL or intent.state is IntentState.NOT_SENT:
-        return intent
-    if progress.doubt is not None or intent.state is IntentState.UNKNOWN:
-        reason = progress.doubt.reason if progress.doubt is not None else intent.reason
-        return intent.model_copy(update={"state": IntentState.UNKNOWN, "reason": reason})
-    reason = "the run was cancelled before this was sent"
-    return intent.model_copy(update={"state": IntentState.NOT_SENT, "reason": reason, "request": None})

@@ -8,7 +8,7 @@ Must not know: what is in a reply, what a tool does, HTTP.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 from uuid import UUID
@@ -16,7 +16,7 @@ from uuid import UUID
 from restate import ObjectContext, TerminalError
 
 from services import public, state
-from services.admission import ended_before, tightened
+from services.admission import ended_before, other_request, tightened
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.decision import Stop, stopped
@@ -74,6 +74,8 @@ class Run:
         self.journal = Journal(ctx, outside.busy)
         self.limits = tightened(outside.limits, request)
         self.grant = request.grant or outside.grant
+        self.caps = replace(outside.caps, unknown=request.unknown or outside.caps.unknown)
+        self.passes_ended = 0
         self.transcript = Transcript()
         self.shown: object = None
         self.at = 0.0
@@ -85,6 +87,7 @@ class Run:
         over = ended_before(last, self.request, self.digest, self.ctx.key())
         if over is not None:
             return await self._replayed(over)
+        self.passes_ended = last.pass_number if isinstance(last, RunEnd) else 0
         try:
             await self._begin()
             end = await self._to_end()
@@ -186,6 +189,9 @@ class Run:
         over = ended_before(last, self.request, self.digest, self.ctx.key())
         if over is not None:
             raise Over(over)
+        begun = await state.begun(self.ctx)
+        if begun is not None and begun.digest != self.digest:
+            raise TerminalError(other_request(self.ctx.key()), 422)
         row = await state.run_row(self.ctx)
         passes = [kept.pass_number for kept in (row, last) if isinstance(kept, RunRow | RunEnd)]
         rows = await state.intents(self.ctx)
@@ -196,7 +202,9 @@ class Run:
         assert self.journal.home is not None
         begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.home)
         state.set_begun(self.ctx, begun)
-        self.turn = Turn(self.ctx, self.journal, self.outside, ledger, self._show, self.grant, self.at, ledger.asked)
+        self.turn = Turn(
+            self.ctx, self.journal, self.outside, ledger, self._show, self.grant, self.caps, self.at, ledger.asked
+        )
         self._show(RunState.RUNNING)
 
     async def _check_declarations(self, rows: list[Intent]) -> None:
@@ -250,7 +258,7 @@ class Run:
 
     @property
     def _pass(self) -> int:
-        return self.turn.ledger.pass_number if self.turn is not None else 1
+        return self.turn.ledger.pass_number if self.turn is not None else self.passes_ended + 1
 
     def _end(self, into: RunState, reason: str, detail: str = "", answer: str | None = None) -> RunEnd:
         return RunEnd(

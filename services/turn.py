@@ -17,6 +17,7 @@ from services import send, state
 from services.calls import Call
 from services.codec import codec
 from services.decision import Heard, Put, put
+from services.ending import landed
 from services.journal import Journal
 from services.lane import Lane, standing
 from services.ledger import Go, Ledger, plan
@@ -24,6 +25,7 @@ from services.messages import Grant, Intent, IntentState, Question, Ruling, RunS
 from services.moves import (
     Answered,
     Ask,
+    Caps,
     Event,
     Follow,
     LookedUp,
@@ -38,7 +40,7 @@ from services.moves import (
 )
 from services.outside import Outside
 from services.people import REMIND_MAX_S, pause_s
-from services.progress import advance, begin, landed
+from services.progress import advance, begin
 from tools.size import shorten
 
 CANCELS_MAX = 50
@@ -57,6 +59,7 @@ class Turn:
     ledger: Ledger
     show: Show
     grant: Grant
+    caps: Caps
     at: float = 0.0
     asked: Mapping[str, int] = field(default_factory=dict)
     """How often each identity was asked for in the turns that are over: a turn that is done anew counts its asks
@@ -76,15 +79,15 @@ class Turn:
                 self.ledger, call, self.outside.tools, self.grant, self.outside.people.approve_above_cents
             )
             self.ledger = ledger
-            self.lanes.append(Lane(*begin(call, planned, self.outside.caps)))
+            self.lanes.append(Lane(*begin(call, planned, self.caps, self.at)))
         await self._drive(number)
         self.asked = self.ledger.asked
         return tuple(shorten(lane.text or "", self.outside.limits.result_bytes) for lane in self.lanes)
 
     async def perform_undo(self, call: Call, go: Go, number: int) -> IntentState:
         """One undo, also while further cancels arrive; people are not asked."""
-        caps = replace(self.outside.caps, unknown="tell")
-        self.lanes, self.pending, self.steps, self.alone = [Lane(*begin(call, go, caps))], {}, {}, None
+        caps = replace(self.caps, unknown="tell")
+        self.lanes, self.pending, self.steps, self.alone = [Lane(*begin(call, go, caps, self.at))], {}, {}, None
         for _ in range(CANCELS_MAX):
             try:
                 await self._drive(number)
@@ -129,7 +132,7 @@ class Turn:
                     lane.move = move
                 case Seal(into):
                     self.alone = lane if lane.alone and into is IntentState.ARMED else self.alone
-                    lane.progress = lane.progress.with_intent(state=into)
+                    lane.progress = lane.progress.with_intent(state=into, sealed_at=None)
                     sealing.append(lane)
                 case Send():
                     self._send(lane)

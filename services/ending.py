@@ -1,0 +1,38 @@
+"""How a call's way ends: the text that the model is told, and what stays in its row. Pure.
+
+Rule: the bytes go when the outcome is final; their digest and size stay.
+Must not know: how it came to this end.
+"""
+
+from pydantic import JsonValue
+
+from services.messages import FINAL, Intent, IntentState, canonical
+from services.moves import Move, Progress, Settled
+
+
+def settle(progress: Progress, text: str, at: float) -> tuple[Progress, Move]:
+    """The outcome is final: the bytes go, their digest and size stay."""
+    if progress.intent is not None:
+        kept = None if progress.row.state in FINAL else progress.row.request
+        progress = progress.with_intent(request=kept, result=text, settled_at=at)
+    return progress, Settled(text)
+
+
+def landed(progress: Progress) -> Intent | None:
+    """The row of a call whose run is being cancelled, after what was under way has ended. Nothing further is
+    started."""
+    intent = progress.intent
+    if intent is None or intent.state in FINAL or intent.state is IntentState.NOT_SENT:
+        return intent
+    if progress.doubt is not None or intent.state is IntentState.UNKNOWN:
+        reason = progress.doubt.reason if progress.doubt is not None else intent.reason
+        return intent.model_copy(update={"state": IntentState.UNKNOWN, "reason": reason})
+    reason = "the run was cancelled before this was sent"
+    return intent.model_copy(update={"state": IntentState.NOT_SENT, "reason": reason, "request": None})
+
+
+def text_of(value: JsonValue) -> str:
+    """What the model is told of a result: a text as it is, anything else as JSON."""
+    if value is None:
+        return "done, no value"
+    return value if isinstance(value, str) else canonical(value)
