@@ -6,7 +6,6 @@ happened. The worker is killed from inside, as a crash would: a kill by the engi
 stop, and no restart policy acts on it.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -26,6 +25,7 @@ BUILD_S = 480.0
 ASK_S = 30.0
 UP_S = 180.0
 DOWN_S = 120.0
+DEATH_S = 20.0
 RESTART_S = 30.0
 
 # The init of the container is process 1 and the worker is its child. A process that is started from outside, as this
@@ -56,8 +56,14 @@ class Project:
 
     def restarts(self, service: str) -> int:
         """How often the engine has started this service's container again by itself."""
-        told = self._docker("inspect", "--format", "{{json .RestartCount}}", self.container(service), limit_s=ASK_S)
-        return int(json.loads(told))
+        return int(self._inspect(service, "{{.RestartCount}}"))
+
+    def pid(self, service: str) -> int:
+        """The pid of the container's first process as the engine's machine sees it; 0 while there is none."""
+        return int(self._inspect(service, "{{.State.Pid}}"))
+
+    def _inspect(self, service: str, template: str) -> str:
+        return self._docker("inspect", "--format", template, self.container(service), limit_s=ASK_S)
 
     def _docker(self, *arguments: str, limit_s: float) -> str:
         environment = os.environ | {
@@ -144,7 +150,10 @@ def _job(project: Project, show: Show) -> Round:
 
 def _crash(project: Project) -> Crash:
     def kill() -> str:
-        project.compose("exec", "--no-TTY", "worker", "python", "-c", _KILL_WORKER, limit_s=ASK_S)
+        before = project.pid("worker")
+        # Not waited for: what kills the worker runs in its container and may die with it.
+        project.compose("exec", "--detach", "worker", "python", "-c", _KILL_WORKER, limit_s=ASK_S)
+        wait_until("the worker's death", lambda: project.pid("worker") != before, DEATH_S)
         return "SIGKILL to the worker in its container"
 
     def revive() -> str:
