@@ -29,6 +29,7 @@ from lab.targets import PAWL, Addresses, Target
 class Stack:
     """See the module. `folder` holds data and logs; the same folder again continues with the same data.
 
+    Of several workers the first is registered; the others only listen, until something is put before them.
     `grace_s` is what the parts get to finish what they are at when the stack is closed.
     """
 
