@@ -5,6 +5,7 @@ sentence that names the setting; secrets are never printed.
 Must not know: how any setting is used.
 """
 
+import re
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError
@@ -101,9 +102,14 @@ def load() -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = PREFIX + str(first["loc"][0]).upper() if first["loc"] else "the settings"
-        raise BadSettings(f"{name}: {first['msg']}. {_sentence(str(first['loc'][0]))}") from None
+        what = "must be HOST:PORT" if name == "PAWL_LISTEN" else first["msg"]
+        raise BadSettings(f"{name}: {what}. {_sentence(str(first['loc'][0]))}") from None
     except SettingsError as error:
-        raise BadSettings(f"{error}: a list or an object must be JSON.") from None
+        named = re.search(r'field "(\w+)"', str(error))
+        name = PREFIX + named[1].upper() if named else "a setting"
+        raise BadSettings(
+            f"{name}: a list or an object must be written as JSON. {_sentence(named[1] if named else '')}"
+        ) from None
 
 
 def _sentence(field: str) -> str:

@@ -54,7 +54,7 @@ def main() -> int:
     settings, busy = load(), Busy()
     shared = outside(settings, busy)
     shared = replace(shared, model=EmptyModel(shared.provider), wire=EmptyWire({}))
-    return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.model.open)
+    return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.open)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,223 @@
+"""Which intent a call is, which key it has, and whether it may leave."""
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from services.calls import Call
+from services.ledger import AskFirst, Go, Ledger, Plan, Read, Resolve, Same, Say, changed_declarations, plan, summary
+from services.messages import Choice, Grant, Intent, IntentState, Ruling
+from tools import TOOLS, registry
+from tools.tool import Repeat, Tool
+
+ROOT = UUID("7f3c1b1e-0c57-4d0e-9d1e-0a9a5c1d2e3f")
+TOOLSET = registry(TOOLS)
+
+
+def ask(name: str = "charge_card", turn: int = 1, index: int = 0, **arguments: object) -> Call:
+    if name == "charge_card":
+        arguments = {"customer_id": "cus_1", "amount_cents": 100, "currency": "EUR", "memo": "", **arguments}
+    return Call(turn, index, "id", name, dict(arguments), None)  # type: ignore[arg-type]
+
+
+def planned(
+    ledger: Ledger, *calls: Call, grant: Grant | None = None, tools: dict[str, Tool] | None = None
+) -> tuple[Ledger, list[Plan]]:
+    plans = []
+    for call in calls:
+        ledger, made = plan(ledger, call, tools or TOOLSET, grant or Grant(), {})
+        plans.append(made)
+    return ledger, plans
+
+
+def fresh() -> Ledger:
+    return Ledger(ROOT, 1)
+
+
+def intent_of(made: Plan) -> Intent:
+    assert isinstance(made, Go | AskFirst | Resolve)
+    return made.intent
+
+
+def with_state(ledger: Ledger, key: str, state: IntentState, **more: object) -> Ledger:
+    return ledger.put(ledger.rows[key].model_copy(update={"state": state, **more}))
+
+
+def next_pass(ledger: Ledger) -> Ledger:
+    return replace(ledger, pass_number=ledger.pass_number + 1, asked={})
+
+
+def test_the_key_depends_on_the_root_the_tool_the_identity_and_the_occurrence_only() -> None:
+    ledger = fresh()
+    key = ledger.key("charge_card", {"a": 1, "b": 2}, 1)
+    assert key == ledger.key("charge_card", {"b": 2, "a": 1}, 1)
+    others = {
+        ledger.key("charge_card", {"a": 1, "b": 2}, 2),
+        ledger.key("charge_card", {"a": 1, "b": 3}, 1),
+        ledger.key("refund_payment", {"a": 1, "b": 2}, 1),
+        Ledger(UUID(int=1), 1).key("charge_card", {"a": 1, "b": 2}, 1),
+    }
+    assert key not in others and len(others) == 4
+
+
+def test_words_that_are_no_identity_make_no_second_intent() -> None:
+    """B43"""
+    ledger, (first,) = planned(fresh(), ask(memo="first"))
+    ledger = with_state(ledger, intent_of(first).key, IntentState.DONE, result="paid")
+    _, (second,) = planned(next_pass(ledger), ask(memo="other words"))
+    assert second == Say("paid")
+
+
+def test_the_same_ids_and_other_arguments_are_other_intents() -> None:
+    """B06"""
+    _, (one, two) = planned(fresh(), ask(customer_id="a"), ask(customer_id="b"))
+    assert isinstance(one, Go) and isinstance(two, Go) and one.intent.key != two.intent.key
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [
+        (IntentState.DONE, Say),
+        (IntentState.DENIED, Say),
+        (IntentState.GIVEN_UP, Say),
+        (IntentState.ARMED, Resolve),
+        (IntentState.SENT, Resolve),
+        (IntentState.UNKNOWN, Resolve),
+        (IntentState.WAITING, AskFirst),
+        (IntentState.PROPOSED, AskFirst),
+        (IntentState.NOT_SENT, Go),
+        (IntentState.REJECTED, Go),
+    ],
+)
+def test_what_an_ask_of_a_further_pass_gets(state: IntentState, kind: type[Plan]) -> None:
+    ledger, (first,) = planned(fresh(), ask())
+    key = intent_of(first).key
+    _, (second,) = planned(next_pass(with_state(ledger, key, state)), ask())
+    assert isinstance(second, kind)
+    if state is IntentState.REJECTED:
+        assert intent_of(second).occurrence == 2 and intent_of(second).key != key
+    elif isinstance(second, Go | AskFirst | Resolve):
+        assert intent_of(second).key == key
+
+
+@pytest.mark.parametrize(("repeat", "kind"), [(Repeat.ASK, AskFirst), (Repeat.ALLOW, Go), (Repeat.REUSE, Same)])
+def test_a_second_ask_in_the_same_pass_follows_the_tools_repeat(repeat: Repeat, kind: type[Plan]) -> None:
+    """B43"""
+    tools = {**TOOLSET, "charge_card": replace(TOOLSET["charge_card"], repeat=repeat)}
+    _, (first, second) = planned(fresh(), ask(), ask(index=1), tools=tools)
+    assert isinstance(first, Go) and isinstance(second, kind)
+    if isinstance(second, AskFirst):
+        assert first.intent.key in second.because
+
+
+@pytest.mark.parametrize("state", [IntentState.UNKNOWN, IntentState.GIVEN_UP])
+def test_what_may_have_happened_is_not_asked_for_under_another_key(state: IntentState) -> None:
+    """B43"""
+    ledger, (first,) = planned(fresh(), ask())
+    _, (second,) = planned(with_state(ledger, intent_of(first).key, state), ask(turn=2))
+    assert isinstance(second, Say) and "unknown" in second.text
+
+
+def test_a_rejected_effect_may_be_asked_for_again_without_a_person() -> None:
+    ledger, (first,) = planned(fresh(), ask())
+    _, (second,) = planned(with_state(ledger, intent_of(first).key, IntentState.REJECTED), ask(turn=2))
+    assert isinstance(second, Go) and second.intent.occurrence == 2
+
+
+def test_what_was_not_sent_keeps_its_key_when_it_is_asked_for_again() -> None:
+    ledger, (first,) = planned(fresh(), ask())
+    _, (second,) = planned(with_state(ledger, intent_of(first).key, IntentState.NOT_SENT), ask(turn=2))
+    assert isinstance(second, Go) and second.intent.key == intent_of(first).key
+
+
+def test_a_read_has_no_row_and_is_never_held_back() -> None:
+    ledger, plans = planned(fresh(), ask("look_up_order", order_id="1"), ask("look_up_order", order_id="1"))
+    assert all(isinstance(made, Read) for made in plans) and not ledger.rows
+
+
+class TestGrant:
+    def test_a_tool_outside_it_is_not_run(self) -> None:
+        _, (made,) = planned(fresh(), ask(), grant=Grant(tools=("look_up_order",)))
+        assert isinstance(made, Say) and "may use only look_up_order" in made.text
+
+    def test_the_total_is_reserved_in_the_order_of_the_calls(self) -> None:
+        grant = Grant(total_cents=250)
+        _, plans = planned(fresh(), *(ask(customer_id=f"c{n}") for n in range(4)), grant=grant)
+        assert [type(made) for made in plans] == [Go, Go, Say, Say]
+
+    @pytest.mark.parametrize(
+        ("state", "counts"),
+        [
+            (IntentState.DONE, True),
+            (IntentState.UNKNOWN, True),
+            (IntentState.ARMED, True),
+            (IntentState.WAITING, True),
+            (IntentState.GIVEN_UP, True),
+            (IntentState.DENIED, False),
+            (IntentState.REJECTED, False),
+            (IntentState.NOT_SENT, False),
+        ],
+    )
+    def test_what_counts_over_all_passes(self, state: IntentState, counts: bool) -> None:
+        ledger, (first,) = planned(fresh(), ask(customer_id="a"))
+        ledger = next_pass(with_state(ledger, intent_of(first).key, state))
+        _, (second,) = planned(ledger, ask(customer_id="b"), grant=Grant(total_cents=150))
+        assert isinstance(second, Say) is counts
+
+    def test_what_was_not_sent_takes_its_part_of_the_grant_again(self) -> None:
+        ledger, (first,) = planned(fresh(), ask(customer_id="a"))
+        ledger = with_state(ledger, intent_of(first).key, IntentState.NOT_SENT)
+        grant = Grant(total_cents=100)
+        _, (other, again) = planned(ledger, ask(customer_id="b", turn=2), ask(customer_id="a", turn=2), grant=grant)
+        assert isinstance(other, Go) and isinstance(again, Say)
+
+    def test_one_effect_and_the_currency_have_limits(self) -> None:
+        _, (made,) = planned(fresh(), ask(amount_cents=101), grant=Grant(each_cents=100))
+        assert isinstance(made, Say) and "101 cents is above the 100" in made.text
+        _, (made,) = planned(fresh(), ask(currency="USD"), grant=Grant(currency="EUR"))
+        assert isinstance(made, Say) and "EUR only" in made.text
+
+    def test_a_refused_amount_is_refused_before_a_person_is_asked(self) -> None:
+        grant = Grant(each_cents=50, approve_above_cents={"charge_card": -1})
+        _, (made,) = planned(fresh(), ask(), grant=grant)
+        assert isinstance(made, Say)
+
+
+@pytest.mark.parametrize(("limit", "asks"), [(-1, True), (0, True), (99, True), (100, False)])
+def test_an_approval_is_needed_above_the_limit(limit: int, asks: bool) -> None:
+    _, (made,) = planned(fresh(), ask(), grant=Grant(approve_above_cents={"charge_card": limit}))
+    assert isinstance(made, AskFirst) is asks
+
+
+def test_the_grant_can_tighten_the_settings_and_not_loosen_them() -> None:
+    grant = Grant(approve_above_cents={"charge_card": 1_000_000})
+    _, made = plan(fresh(), ask(), TOOLSET, grant, {"charge_card": 50})
+    assert isinstance(made, AskFirst)
+
+
+def test_an_approved_row_that_was_not_sent_needs_no_second_approval() -> None:
+    """B36"""
+    ledger, (first,) = planned(fresh(), ask())
+    ruling = Ruling(key="k", choice=Choice.APPROVE, who="ann", at=1.0)
+    ledger = with_state(ledger, intent_of(first).key, IntentState.WAITING, rulings=(ruling,))
+    _, (second,) = planned(next_pass(ledger), ask(), grant=Grant(approve_above_cents={"charge_card": -1}))
+    assert isinstance(second, Go)
+
+
+def test_a_tool_that_is_gone_or_named_by_other_arguments_is_noticed() -> None:
+    ledger, (first,) = planned(fresh(), ask())
+    ledger = with_state(ledger, intent_of(first).key, IntentState.DONE)
+    rows = list(ledger.rows.values())
+    assert not changed_declarations(rows, TOOLSET)
+    assert "no tool has that name now" in changed_declarations(rows, {})[0]
+    other = {"charge_card": replace(TOOLSET["charge_card"], identity=("customer_id",))}
+    assert "was identified by amount_cents, currency, customer_id" in changed_declarations(rows, other)[0]
+
+
+def test_the_model_is_told_at_the_start_of_a_further_pass_what_must_not_be_repeated() -> None:
+    assert summary([]) is None
+    ledger, (first,) = planned(fresh(), ask())
+    ledger = with_state(ledger, intent_of(first).key, IntentState.DONE)
+    text = summary(ledger.rows.values())
+    assert text is not None and "charge_card" in text and "must not be done again" in text

@@ -1,0 +1,79 @@
+"""Which decision counts."""
+
+import pytest
+
+from services.messages import Choice, DecideRequest, Question
+from services.rulings import EXPIRY, Conflict, Slots, Taken, ask, decide
+
+APPROVAL = Question(key="k", kind="approval", text="large", digest="d1")
+UNKNOWN = Question(key="k", kind="unknown", text="no answer", digest="d1")
+
+
+def request(choice: Choice, digest: str | None = None) -> DecideRequest:
+    return DecideRequest(key="k", decision=choice, digest=digest)
+
+
+def asked(question: Question, slots: Slots | None = None, at: float = 10.0, expires_s: float | None = None) -> Slots:
+    return ask(slots or Slots(), question, "awakeable", expires_s, at)[0]
+
+
+def taken(slots: Slots, choice: Choice, **more: str) -> Taken:
+    made = decide(slots, request(choice, **more), "ann", 11.0)
+    assert isinstance(made, Taken), made
+    return made
+
+
+def test_the_first_answer_wins_and_the_second_hears_who_gave_it() -> None:
+    """B36"""
+    first = taken(asked(APPROVAL), Choice.APPROVE)
+    assert first.wake == "awakeable"
+    second = decide(first.slots, request(Choice.DENY), "bob", 12.0)
+    assert isinstance(second, Conflict) and second.status == 409 and "approve by ann" in second.sentence
+
+
+def test_an_answer_may_come_before_the_question() -> None:
+    early = taken(Slots(), Choice.APPROVE)
+    assert early.wake is None
+    slots, slot = ask(early.slots, APPROVAL, "awakeable", None, 20.0)
+    assert slot.ruling == early.ruling
+    assert isinstance(decide(slots, request(Choice.DENY), "bob", 21.0), Conflict)
+
+
+def test_an_answer_for_other_bytes_does_not_count() -> None:
+    """B36"""
+    conflict = decide(asked(APPROVAL), request(Choice.APPROVE, digest="d2"), "ann", 11.0)
+    assert isinstance(conflict, Conflict) and conflict.status == 409
+    assert taken(asked(APPROVAL), Choice.APPROVE, digest="d1").ruling.choice is Choice.APPROVE
+
+
+@pytest.mark.parametrize(
+    ("question", "choice"), [(APPROVAL, Choice.HAPPENED), (APPROVAL, Choice.GIVE_UP), (UNKNOWN, Choice.APPROVE)]
+)
+def test_an_answer_must_fit_the_question(question: Question, choice: Choice) -> None:
+    conflict = decide(asked(question), request(choice), "ann", 11.0)
+    assert isinstance(conflict, Conflict) and conflict.status == 422
+
+
+def test_a_further_question_about_the_same_intent_needs_its_own_answer() -> None:
+    approved = taken(asked(APPROVAL), Choice.APPROVE).slots
+    first = taken(asked(UNKNOWN, approved), Choice.DID_NOT_HAPPEN).slots
+    again = asked(UNKNOWN.model_copy(update={"number": 2}), first)
+    assert taken(again, Choice.HAPPENED).ruling.choice is Choice.HAPPENED
+
+
+def test_a_question_put_again_keeps_its_time_and_wakes_by_the_newest_name() -> None:
+    slots = asked(APPROVAL, at=10.0)
+    slots, slot = ask(slots, APPROVAL, "newer", None, 50.0)
+    assert (slot.asked_at, slot.awakeable) == (10.0, "newer")
+    assert taken(slots, Choice.APPROVE).wake == "newer"
+
+
+def test_an_approval_that_nobody_decides_is_denied_and_an_unknown_never_is() -> None:
+    slots = asked(APPROVAL, at=10.0, expires_s=5.0)
+    _, slot = ask(slots, APPROVAL, "awakeable", 5.0, 14.9)
+    assert slot.ruling is None
+    slots, slot = ask(slots, APPROVAL, "awakeable", 5.0, 15.0)
+    assert slot.ruling is not None and slot.ruling.choice is Choice.DENY and slot.ruling.who == EXPIRY
+    assert isinstance(decide(slots, request(Choice.APPROVE), "ann", 16.0), Conflict)
+    _, slot = ask(asked(UNKNOWN, at=10.0, expires_s=5.0), UNKNOWN, "awakeable", 5.0, 100.0)
+    assert slot.ruling is None
