@@ -136,13 +136,15 @@ class Relay:
         what = f"holding {streams} stream(s) {way.value.replace('_', ' ')} at the relay"
         wait_until(what, lambda: self.held(way, since) >= streams, deadline_s)
 
-    def release(self) -> None:
-        """Pass on what is kept, in order, and hold nothing more."""
+    def release(self, *ways: Way) -> None:
+        """Pass on what is kept, in order, and hold nothing more: these ways, or both."""
 
         def act() -> None:
-            self._holds.clear()
+            for way in ways or Way:
+                self._holds.pop(way, None)
             for line in self._lines:
-                line.let_go()
+                if line.way in (ways or Way):
+                    line.let_go()
 
         self._act(act)
 

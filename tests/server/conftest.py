@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.relay import Relay
 from lab.stack import Stack
+from tests.server.stand import QUICK, Stand, standing
 from tests.server.world import World
 
-QUICK = {
-    "PAWL_MODEL_BACKOFF_S": "0.1",
-    "PAWL_MODEL_DEADLINE_S": "20",
-}
 _numbers = itertools.count(1)
 
 
@@ -26,6 +24,22 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def world(stack: Stack) -> Iterator[World]:
     """The shared stack, in order before and after the test; the run ids and scripts of each test are its own."""
     made = World(stack, next(_numbers))
+    made.restore()
+    yield made
+    made.restore()
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stack, Relay]]:
+    with standing(Path(tmp_path_factory.mktemp("stand")), QUICK) as made:
+        yield made
+
+
+@pytest.fixture
+def stand(place: tuple[Stack, Relay]) -> Iterator[Stand]:
+    """Two workers behind a relay, in order before and after the test."""
+    stack, relay = place
+    made = Stand(stack, next(_numbers), relay=relay)
     made.restore()
     yield made
     made.restore()

@@ -1,0 +1,111 @@
+"""Each class of effects under each fault: the receiver has the effect once, or a person is asked, with the evidence.
+
+The judge is what the receiver applied. One fault meets five runs, one of each class; a test is one of them.
+"""
+
+from typing import Any
+
+import pytest
+
+from lab.relay import Relay
+from lab.stack import Stack
+from tests.server.faults import FAULTS, Cells
+from tests.server.stand import KINDS, SET, Cell, Kind, Stand
+
+
+class Performed:
+    """Each fault is brought once for all five classes."""
+
+    def __init__(self, stack: Stack, relay: Relay) -> None:
+        self.stack, self.relay = stack, relay
+        self.cells: dict[str, Cells] = {}
+
+    def cell(self, name: str, kind: Kind) -> Cell:
+        if name not in self.cells:
+            stand = Stand(self.stack, 1000 + len(self.cells), relay=self.relay)
+            stand.restore()
+            self.cells[name] = FAULTS[name][0](stand)
+        return self.cells[name][kind]
+
+
+@pytest.fixture(scope="module")
+def performed(place: tuple[Stack, Relay]) -> Performed:
+    return Performed(*place)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_effect_is_made_once_or_a_person_is_asked(performed: Performed, name: str, kind: Kind) -> None:
+    """B45"""
+    cell = performed.cell(name, kind)
+    judge(cell, FAULTS[name][1][KINDS.index(kind)])
+
+
+def judge(cell: Cell, expected: str) -> None:
+    status = cell.world.until(cell.run_id, "completed", "failed", "outcome_unknown", "waiting_approval")
+    found = verdict(cell, status)
+    assert found == {"stays": "not applied"}.get(expected, expected), (status, cell.requests())
+    if found != "done":
+        tell_the_truth(cell, status)
+        if expected == "stays":
+            give_up(cell, status)
+            return
+        status = cell.world.until(cell.run_id, "completed", "failed")
+        assert verdict(cell, status) == "done", (status, cell.requests())
+    assert_well_made(cell, status)
+
+
+def verdict(cell: Cell, status: dict[str, Any]) -> str:
+    effects = cell.effects()
+    if cell.kind is SET:
+        # Repeating leaves the same state: what counts is what was written, not how often.
+        effects = effects[:1]
+    if len(effects) > 1:
+        return "duplicated"
+    match status["state"]:
+        case "completed" if not cell.kind.changes or len(effects) == 1:
+            return "done"
+        case "completed":
+            return "lost"
+        case "outcome_unknown" if status["ledger"][-1]["alarm"] and not effects:
+            return "alarm"
+        case "outcome_unknown":
+            return "applied" if effects else "not applied"
+        case other:
+            return str(other)
+
+
+def tell_the_truth(cell: Cell, status: dict[str, Any]) -> None:
+    (question,) = status["questions"]
+    assert question["kind"] == "unknown" and question["text"] and question["choices"]
+    effects = cell.effects()
+    if effects:
+        reply = cell.world.decide(cell.run_id, question["key"], "happened", receiver_id=str(effects[0]["id"]))
+    else:
+        reply = cell.world.decide(cell.run_id, question["key"], "did_not_happen")
+    assert reply.status_code == 200, reply.text
+
+
+def give_up(cell: Cell, before: dict[str, Any]) -> None:
+    """The receiver answers from its record for ever: the run asks again, and a person ends it."""
+    number = before["questions"][0]["number"]
+    again = cell.world.wait(
+        lambda: [each for each in cell.status().get("questions", []) if each["number"] > number],
+        "a second question",
+        cell.run_id,
+    )
+    assert cell.world.decide(cell.run_id, again[0]["key"], "give_up").status_code == 200
+    status = cell.world.until(cell.run_id, "completed")
+    assert [row["state"] for row in status["ledger"]] == ["given_up"]
+    assert not cell.effects()
+
+
+def assert_well_made(cell: Cell, status: dict[str, Any]) -> None:
+    """One key, the same bytes each time, one row in the ledger, and a history that the strict model took."""
+    requests = cell.requests()
+    assert len({row["key"] for row in requests}) <= 1
+    assert len({row["digest"] for row in requests}) <= 1
+    assert [row["state"] for row in status["ledger"]] == (["done"] if cell.kind.changes else [])
+    if cell.kind is SET:
+        assert len({str(row["body"]) for row in cell.effects()}) == 1
+    assert not [row for row in cell.world.stack.model.requests() if row["status"] == 400]
