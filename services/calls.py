@@ -8,7 +8,7 @@ that says what to do. What cannot be read costs its own call only; a reply that 
 | in a reply that was cut off                             | not run: cut off, issue it again, shorter           |
 | beyond the calls that one reply may make                | not run: issue it again in the next                 |
 | no such name: empty, other case, removed                | not run: no such tool; available: …                 |
-| arguments larger than allowed                           | not run: both sizes and a preview                   |
+| arguments larger than allowed                           | not run: the size allowed and a preview             |
 | arguments that are no JSON                              | not run: the parser's words and a preview           |
 | arguments that are JSON but no object                   | not run: what they are and a preview                |
 | arguments absent, null, empty or white space            | the empty object, checked like any other            |
@@ -137,9 +137,8 @@ def _verdict(
 
 def _unreadable(raw: RawCall, toolset: Mapping[str, Tool], limits: Limits) -> str | None:
     """The sentence about arguments that are no object or too large; None where they can be checked."""
-    size = len(raw.text.encode())
-    if size > limits.arguments_bytes:
-        return f"the arguments have {size:,} bytes, {limits.arguments_bytes:,} are allowed: {preview(raw.text)}"
+    if len(raw.text.encode()) > limits.arguments_bytes:
+        return f"the arguments are larger than the {limits.arguments_bytes:,} bytes allowed: {preview(raw.text)}"
     tool = toolset.get(raw.name)
     if raw.empty and tool is not None and not tool.schema.get("properties"):
         return None

@@ -31,8 +31,8 @@ from pydantic import JsonValue
 
 from services.answer import Action, ModelAnswer, ModelFailed, ModelReply
 from services.provider import Provider
+from services.raw import bounded, clean
 from services.reason import Reason
-from services.reply import clean
 from services.transcript import Cut, Usage
 from tools.reply import retry_after_s
 from tools.size import shorten
@@ -128,7 +128,7 @@ def _reply(
     else:
         cut = Cut.NO
     filtered = lower in (name.lower() for name in provider.filter_reasons)
-    return ModelReply(raw, reason, spent, cut, arrived.at, filtered)
+    return ModelReply(bounded(raw), reason, spent, cut, arrived.at, filtered)
 
 
 def _usage(usage: JsonValue, arrived: Arrived) -> Usage:

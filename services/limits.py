@@ -31,7 +31,7 @@ class Limits(BaseModel):
     turns: int = Field(50, ge=1, description="Replies of the model. A task that needs more is going in circles.")
     calls: int = Field(200, ge=0, description="Tool calls of all turns: four to each turn.")
     calls_per_turn: int = Field(32, ge=1, description="Calls that one reply may make; the rest are answered unrun.")
-    tokens: int = Field(1_000_000, ge=1, description="Input and output tokens of all turns: the price of a mistake.")
+    tokens: int = Field(2_000_000, ge=1, description="Input and output of all turns: 40,000 to each of fifty turns.")
     cost_cents: float | None = Field(None, gt=0, description="The same in money; none without prices.")
     wall_s: float = Field(
         6 * 3600, gt=0, description="From start to end without waits for people. Longer than a provider's longest wait."
@@ -43,7 +43,7 @@ class Limits(BaseModel):
         32_000, ge=200, description="One tool result: some 8,000 tokens, more than a model needs."
     )
     arguments_bytes: int = Field(
-        64_000, ge=100, description="The arguments of one call: a long mail with room to spare."
+        64_000, ge=100, le=200_000, description="The arguments of one call: a long mail with room to spare."
     )
     history_bytes: int = Field(
         1_000_000, ge=2_000, description="The messages of one request; far below the server's 32 MiB for a message."

@@ -16,7 +16,6 @@ Must not know: the tools, limits of a run, what is decided about a call.
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -197,28 +196,3 @@ def stops_inside(written: str) -> bool:
     if not opened:
         return False
     return _HALF.search(outline) is not None or (opened[-1] == "{" and outline[-2:] in ("{s", ",s"))
-
-
-def clean(value: object) -> JsonValue:
-    """A message as it came, fit to be journalled: lone surrogates and NUL become U+FFFD, NaN and Infinity become null.
-
-    Everything else stays, so that fields which must be sent back are the same bytes; deeper than 64 levels becomes
-    null.
-    """
-    return _clean(value, 64)
-
-
-def _clean(value: object, depth: int) -> JsonValue:
-    match value:
-        case None | bool() | int():
-            return value
-        case str():
-            return text(value)
-        case float():
-            return value if math.isfinite(value) else None
-        case dict() if depth:
-            return {text(str(name)): _clean(item, depth - 1) for name, item in value.items()}
-        case list() if depth:
-            return [_clean(item, depth - 1) for item in value]
-        case _:
-            return None

@@ -137,12 +137,12 @@ LOOP_CASES = [
     case(
         CALLS_BAD,
         reply(None, call("send_email", '{"to":"' + 2_000_000 * "x"), call("look_up_order")),
-        tools("2,000,007 bytes", None),
+        tools("larger than the 64,000 bytes", None),
     ),
     case(
         CALLS_BAD,
         reply(None, call("look_up_order"), call("send_email", '{"to":"' + 2_000_000 * "x")),
-        tools(None, "2,000,007 bytes"),
+        tools(None, "larger than the 64,000 bytes"),
     ),
     case(CALLS_BAD, reply(None, call("charge_card", CHARGE), cut=Cut.MAYBE), tools("may be cut off")),
     case(CALLS, reply(None, call("look_up_order")), tools(None)),
@@ -195,7 +195,9 @@ CALL_CASES = [
     case(NO_TOOL, reply(None, call("Look_Up_Order")), tools("Look_Up_Order: no such tool")),
     case(NO_TOOL, reply(None, call(None), call(["x"])), tools("no such tool", "no such tool")),
     case(NO_TOOL, reply(None, call(" look_up_order")), tools("no such tool")),
-    case(LARGE, reply(None, call("send_email", {**MAIL, "body": 100_000 * "x"})), tools("64,000 are allowed")),
+    case(
+        LARGE, reply(None, call("send_email", {**MAIL, "body": 100_000 * "x"})), tools("larger than the 64,000 bytes")
+    ),
     case(
         NOT_JSON, reply(None, call("send_email", '{"to":"a","body":"hi"')), tools("not JSON (Expecting ',' delimiter")
     ),

@@ -298,6 +298,24 @@ def test_a_key_of_any_form_is_hidden() -> None:
     assert value.detail == "status 401: the key *** is wrong"
 
 
+def test_what_is_far_too_large_is_cut_before_it_is_kept() -> None:
+    """B01: two megabytes of arguments are not journalled, and still count as too large."""
+    wide = "x" * 2_000_000
+    function = {"name": "a", "arguments": wide}
+    message = {"content": wide, "tool_calls": [{"id": "1", "function": function, "s": 1}, "odd", {"function": 2}]}
+    value = answer(200, body({**message, "function_call": function, "kept": wide}))
+    assert isinstance(value, ModelReply)
+    assert len(str(value.raw["content"])) <= 400_000
+    assert value.raw["kept"] == wide
+    calls = value.raw["tool_calls"]
+    assert isinstance(calls, list)
+    assert calls[1:] == ["odd", {"function": 2}]
+    assert len(json.dumps(calls)) < 201_000
+    assert len(json.dumps(value.raw["function_call"])) < 201_000
+    assert isinstance(calls[0], dict)
+    assert calls[0]["s"] == 1
+
+
 @given(st.integers(200, 599), st.binary(max_size=200) | st.text(max_size=50).map(str.encode))
 def test_any_answer_is_some_value_of_bounded_size(status: int, raw: bytes) -> None:
     value = judge(Arrived(status, {}, raw, AT), PROVIDER)

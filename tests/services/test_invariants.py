@@ -16,7 +16,8 @@ from mocks.strict import what_is_malformed
 from services.history import history
 from services.limits import Limits
 from services.loop import AskMore, CallModel, CallTools, Decision, Finish, GiveUp, Refuse, decide
-from services.reply import clean, read
+from services.raw import clean
+from services.reply import read
 from services.transcript import Answered, Cut, Entry, Extended, Replied, Shortened, Told, Transcript, Usage
 from tests.services.replies import PROVIDER, TOOLSET
 

@@ -94,7 +94,7 @@ def test_a_session_counts_its_own_run_only() -> None:
 
 def test_what_is_left_is_shown_by_name_and_never_negative() -> None:
     shown = left(three_turns(), limited(turns=50, calls=5, cost_cents=20), PRICED)
-    assert shown == {"turns": 47, "calls": 0, "tokens": 967_000, "wall_s": 21_250, "cost_cents": 9.5}
+    assert shown == {"turns": 47, "calls": 0, "tokens": 1_967_000, "wall_s": 21_250, "cost_cents": 9.5}
     assert "cost_cents" not in left(three_turns(), LIMITS, PRICED)
 
 
