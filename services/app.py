@@ -17,6 +17,7 @@ from services.model import Model
 from services.moves import Caps
 from services.outside import Outside, People
 from services.provider import Provider
+from services.session import session_objects
 from services.settings import BadSettings, Settings
 from tools import TOOLS, Tool, registry
 from tools.wire import Base, Wire
@@ -91,4 +92,5 @@ def limits_of(settings: Settings) -> Limits:
 
 def application(shared: Outside, settings: Settings) -> RestateAppT:
     """The ASGI application that Restate calls."""
-    return app([agent_object(shared), decision], identity_keys=list(settings.identity_keys) or None)
+    agent = agent_object(shared)
+    return app([agent, decision, *session_objects(agent)], identity_keys=list(settings.identity_keys) or None)

@@ -100,6 +100,17 @@ class LimitsAsked(Asked):
     wall_s: float | None = Field(None, gt=0)
 
 
+class Said(Asked):
+    """One message of a conversation before the task."""
+
+    role: Literal["user", "assistant"]
+    text: str = Field(max_length=TASK_CHARS_MAX)
+
+
+EARLIER_MAX = 200
+"""Messages of before that a request may bring along; what the model is shown is trimmed further by size."""
+
+
 class RunRequest(Asked):
     """The body of `run` and `submit`."""
 
@@ -111,13 +122,14 @@ class RunRequest(Asked):
     )
     grant: Grant | None = None
     limits: LimitsAsked | None = None
+    earlier: tuple[Said, ...] = Field((), max_length=EARLIER_MAX, description="What was said before, oldest first.")
     unknown: Literal["park", "tell"] | None = Field(
         None, description="What happens to an Unknown: the run waits for a person (park), or the model is told (tell)."
     )
 
     def digest(self) -> str:
         """SHA-256 (hex) of what makes two requests the same task; `again` is not part of it."""
-        return digest(self.model_dump(mode="json", exclude={"again"}, exclude_none=True))
+        return digest(self.model_dump(mode="json", exclude={"again"}, exclude_none=True, exclude_defaults=True))
 
 
 class DecideRequest(Asked):

@@ -19,6 +19,7 @@ from services import public, state
 from services.admission import ended_before, other_request, tightened
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
+from services.conversation import spoken
 from services.decision import Stop, stopped
 from services.history import history
 from services.journal import Journal, Restarted
@@ -76,7 +77,7 @@ class Run:
         self.grant = request.grant or outside.grant
         self.caps = replace(outside.caps, unknown=request.unknown or outside.caps.unknown)
         self.passes_ended = 0
-        self.transcript = Transcript()
+        self.transcript = Transcript(earlier=spoken(request.earlier))
         self.shown: object = None
         self.at = 0.0
         self.turn: Turn | None = None
@@ -118,7 +119,8 @@ class Run:
             await self._further_pass(root, {})
         told = [self.outside.instructions, summary(self._turn.ledger.rows.values())]
         instructions = (Told(text, "system", self.at) for text in told if text)
-        self.transcript = Transcript((*instructions, Told(self.request.task, at=self.at), *self.transcript.entries))
+        task = Told(self.request.task, at=self.at)
+        self.transcript = replace(self.transcript, entries=(*instructions, task, *self.transcript.entries))
 
     async def _replayed(self, end: RunEnd) -> tuple[public.Shown, None]:
         return public.end(self.ctx.key(), end, await state.intents(self.ctx), replayed=True), None

@@ -1,0 +1,133 @@
+"""The object `Session`, keyed by session id, and the service `Turn`: a conversation whose messages are runs.
+
+Rule: a handler of the session records and goes; it is never held while a run works or waits. A `Turn` carries one
+message: it calls the run `{session}~{message}`, waits for its end, and reports it, also where the run was killed.
+Must not know: how a run goes on.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import JsonValue
+from restate import Context, ObjectContext, ObjectSharedContext, Service, TerminalError, VirtualObject
+
+from services import conversation, public
+from services.codec import AnswerCodec, BodyCodec, Codec, Refused, codec
+from services.conversation import Accepted, Conversation, Known, Message, Refusal, SendRequest
+from services.messages import Kept, RunRequest, Said
+
+CONVERSATION = "conversation"
+KEPT: Codec[Conversation] = codec(Conversation)
+SEPARATOR = "~"
+SESSION_ID_CHARS_MAX = 100
+STUCK = "stuck"
+"""State of a message whose run was killed: its end will never come."""
+
+
+class Carry(Kept):
+    """What a `Turn` carries: one message, and what was said before it."""
+
+    session_id: str
+    message_id: str
+    text: str
+    earlier: tuple[Said, ...]
+
+
+def run_id_of(session_id: str, message_id: str) -> str:
+    return f"{session_id}{SEPARATOR}{message_id}"
+
+
+def shown(session_id: str, message: Message) -> public.Shown:
+    return {**message.model_dump(mode="json"), "run_id": run_id_of(session_id, message.message_id)}
+
+
+def session_objects(agent: VirtualObject) -> tuple[VirtualObject, Service]:
+    """The object and the service, bound to the agent that carries out the runs."""
+    session, turn = VirtualObject("Session"), Service("Turn", ingress_private=True)
+    answers: Any = AnswerCodec()
+    run = agent.handlers["run"].fn
+
+    @session.handler(name="send", input_serde=BodyCodec(SendRequest), output_serde=answers)
+    async def send(ctx: ObjectContext, body: SendRequest | Refused) -> public.Shown:
+        """Takes a message: its run starts, or it waits its turn. Answers at once with its state and position."""
+        return await taken(ctx, checked(ctx, body), carried)
+
+    @session.handler(name="report", input_serde=codec(Message), ingress_private=True)
+    async def report(ctx: ObjectContext, ended: Message) -> None:
+        """The end of a message; the next one that waits is started."""
+        await reported(ctx, ended, carried)
+
+    @session.handler(name="history", kind="shared", output_serde=answers)
+    async def history(ctx: ObjectSharedContext) -> public.Shown:
+        """The messages that are kept, with their states and replies."""
+        kept = await ctx.get(CONVERSATION, serde=KEPT) or Conversation()
+        messages: list[JsonValue] = [shown(ctx.key(), message) for message in kept.messages]
+        return {"session_id": ctx.key(), "messages": messages, "dropped": kept.dropped}
+
+    @session.handler(name="delete", output_serde=answers)
+    async def delete(ctx: ObjectContext) -> public.Shown:
+        """Forgets what was said. A message that works or waits stays; its run and its ledger are the run's own."""
+        kept = await ctx.get(CONVERSATION, serde=KEPT) or Conversation()
+        still_open = tuple(kept.open())
+        ctx.set(CONVERSATION, Conversation(messages=still_open), serde=KEPT)
+        return {"session_id": ctx.key(), "deleted": len(kept.messages) - len(still_open), "open": len(still_open)}
+
+    @turn.handler(name="carry", input_serde=codec(Carry))
+    async def carry(ctx: Context, message: Carry) -> None:
+        """One message to the end of its run."""
+        ctx.object_send(report, message.session_id, await ended(ctx, message, run))
+
+    def carried(ctx: ObjectContext, kept: Conversation, message: Message) -> None:
+        before = conversation.earlier(kept, message.message_id)
+        parcel = Carry(session_id=ctx.key(), message_id=message.message_id, text=message.text, earlier=before)
+        ctx.service_send(carry, parcel)
+
+    return session, turn
+
+
+Start = Callable[[ObjectContext, Conversation, Message], None]
+
+
+def checked(ctx: ObjectContext, body: SendRequest | Refused) -> SendRequest:
+    if isinstance(body, Refused):
+        raise TerminalError(f"the request does not fit: {body.sentence}", 400)
+    if not ctx.key().strip() or SEPARATOR in ctx.key() or "/" in ctx.key() or len(ctx.key()) > SESSION_ID_CHARS_MAX:
+        raise TerminalError(f"a session id has 1 to {SESSION_ID_CHARS_MAX} characters, no slash and no tilde.", 400)
+    return body
+
+
+async def taken(ctx: ObjectContext, request: SendRequest, start: Start) -> public.Shown:
+    kept = await ctx.get(CONVERSATION, serde=KEPT) or Conversation()
+    match conversation.send(kept, request):
+        case Refusal(sentence, status):
+            raise TerminalError(sentence, status)
+        case Known(message, position):
+            return {**shown(ctx.key(), message), "position": position}
+        case Accepted(grown, message, position, starts):
+            ctx.set(CONVERSATION, grown, serde=KEPT)
+            if starts:
+                start(ctx, grown, message)
+            return {**shown(ctx.key(), message), "position": position}
+
+
+async def reported(ctx: ObjectContext, ended: Message, start: Start) -> None:
+    kept = await ctx.get(CONVERSATION, serde=KEPT)
+    if kept is None or kept.find(ended.message_id) is None:
+        return
+    kept, following = conversation.over(kept, ended)
+    ctx.set(CONVERSATION, kept, serde=KEPT)
+    if following is not None:
+        start(ctx, kept, following)
+
+
+async def ended(ctx: Context, carried: Carry, run: Any) -> Message:
+    """What came of a message; a run that was killed will never end, and its message says so."""
+    message = Message(message_id=carried.message_id, text=carried.text)
+    request = RunRequest(task=carried.text, earlier=carried.earlier)
+    try:
+        end = await ctx.object_call(run, run_id_of(carried.session_id, carried.message_id), request)
+    except TerminalError as error:
+        return message.model_copy(update={"state": STUCK, "reason": f"its run did not end: {error.message}"})
+    return message.model_copy(
+        update={"state": end["state"], "reply": end["answer"], "reason": end["detail"] or end["reason"]}
+    )

@@ -1,0 +1,109 @@
+"""Conversations: one message at a time, and nobody waits behind a run that waits."""
+
+import time
+from typing import Any
+
+import httpx
+
+from tests.server.world import World, call, calls
+
+
+def session(world: World, name: str = "chat") -> str:
+    return f"{world.tag}-{name}"
+
+
+def send(world: World, key: str, message_id: str, text: str, timeout_s: float = 5.0) -> httpx.Response:
+    return world.stack.ingress.invoke("Session", key, "send", {"message_id": message_id, "text": text}, timeout_s)
+
+
+def history(world: World, key: str) -> list[dict[str, Any]]:
+    return list(world.stack.ingress.invoke("Session", key, "history", None, 5.0).json()["messages"])
+
+
+def states(world: World, key: str) -> list[str]:
+    return [message["state"] for message in history(world, key)]
+
+
+def until(world: World, key: str, *wanted: str) -> list[dict[str, Any]]:
+    world.wait(lambda: states(world, key) == list(wanted), f"{wanted}")
+    return history(world, key)
+
+
+def test_a_message_is_answered_and_the_next_one_sees_the_conversation(world: World) -> None:
+    key = session(world)
+    first, second = world.script({"content": "hello"}), world.script({"content": "again"}, name="t")
+    assert send(world, key, "m1", first).json()["run_id"] == f"{key}~m1"
+    until(world, key, "completed")
+    send(world, key, "m2", second)
+    messages = until(world, key, "completed", "completed")
+    assert [message["reply"] for message in messages] == ["hello", "again"]
+    rows = [row for row in world.stack.model.requests() if row["script"] == f"{world.tag}-t"]
+    body = world.stack.model.json("GET", f"/requests/{rows[-1]['n']}")["body"]
+    said = [message["content"] for message in body["messages"] if message["role"] != "system"]
+    assert said == [first, "hello", second]
+
+
+def test_the_same_message_again_is_the_same_run_and_another_text_is_refused(world: World) -> None:
+    """B47"""
+    key, task = session(world), world.script({"content": "hello"})
+    send(world, key, "m1", task)
+    until(world, key, "completed")
+    assert send(world, key, "m1", task).json()["state"] == "completed"
+    assert send(world, key, "m1", "other words").status_code == 422
+    assert world.model_requests() == 1
+    assert send(world, key, "a/b", task).status_code == 400
+    assert send(world, "x~y", "m1", task).status_code == 400
+
+
+def test_nothing_waits_behind_a_run_that_waits_for_a_person(world: World) -> None:
+    """B35"""
+    key = session(world)
+    pay = calls(call("charge_card", customer_id=world.tag, amount_cents=100))
+    world.behave("charge", lose_answer="before_commit")
+    world.behave("find_charge", fail={"status": 500, "when": "before_commit", "store": False})
+    task = world.script(calls(call("send_sms", to="+491", text=world.tag)), {"content": "sent"})
+    world.behave("sms", lose_answer="after_commit", times=1)
+    send(world, key, "m1", task)
+    run_id = f"{key}~m1"
+    parked = world.until(run_id, "outcome_unknown")
+    later = world.script(pay, {"content": "later"}, name="t")
+    began = time.monotonic()
+    queued = send(world, key, "m2", later, timeout_s=1.0).json()
+    assert (queued["state"], queued["position"]) == ("queued", 1)
+    assert world.post(run_id, "status", timeout_s=1.0).status_code == 200
+    assert states(world, key) == ["running", "queued"]
+    world.stack.receiver.json("DELETE", "/behaviour/*")
+    assert world.decide(run_id, parked["ledger"][0]["key"], "happened").status_code == 200
+    assert time.monotonic() - began < 4
+    until(world, key, "completed", "completed")
+
+
+def test_a_killed_run_frees_its_session(world: World) -> None:
+    key = session(world)
+    world.behave("sms", lose_answer="after_commit", times=1)
+    send(world, key, "m1", world.script(calls(call("send_sms", to="+491", text=world.tag)), {"content": "sent"}))
+    parked = world.until(f"{key}~m1", "outcome_unknown")
+    send(world, key, "m2", world.script({"content": "next"}, name="t"))
+    world.kill_invocation(parked["invocation_id"])
+    messages = until(world, key, "stuck", "completed")
+    assert "did not end" in messages[0]["reason"] and messages[1]["reply"] == "next"
+
+
+def test_a_failed_run_says_why_and_the_next_message_works(world: World) -> None:
+    key = session(world)
+    send(world, key, "m1", world.script({"status": 401, "body": {"error": {"message": "no"}}}))
+    messages = until(world, key, "failed")
+    assert "401" in messages[0]["reason"]
+    send(world, key, "m2", world.script({"content": "fine"}, name="t"))
+    assert until(world, key, "failed", "completed")[1]["reply"] == "fine"
+
+
+def test_a_conversation_can_be_deleted_and_outlives_its_worker(world: World) -> None:
+    key = session(world)
+    send(world, key, "m1", world.script({"content": "hello"}))
+    until(world, key, "completed")
+    world.stack.workers[0].kill()
+    world.stack.workers[0].start()
+    assert states(world, key) == ["completed"]
+    deleted = world.stack.ingress.invoke("Session", key, "delete", None, 5.0).json()
+    assert (deleted["deleted"], history(world, key)) == (1, [])
