@@ -14,6 +14,7 @@ be killed, frozen and started again in between; its port, its data and its log s
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -33,7 +34,7 @@ class Stack:
     `grace_s` is what the parts get to finish what they are at when the stack is closed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all of it by name, and all of it usual
         self,
         folder: Path,
         *,
@@ -42,6 +43,7 @@ class Stack:
         target: Target = PAWL,
         workers: int = 1,
         worker_env: Mapping[str, str] | None = None,
+        server_env: Mapping[str, str] | None = None,
         grace_s: float = GRACE_S,
     ) -> None:
         self.folder = folder
@@ -63,7 +65,8 @@ class Stack:
             binary = server.find()
             server.check_version(binary)
         log = self.logs / "restate-server.log"
-        self.server = Process(server.command(binary, folder / "restate", self.ports, log, self._server_serves))
+        serve = server.command(binary, folder / "restate", self.ports, log, self._server_serves)
+        self.server = Process(replace(serve, env={**serve.env, **(server_env or {})}))
         self.receiver_process = Process(self._mock_command("receiver", self.receiver, self.ports.receiver))
         self.model_process = Process(self._mock_command("model", self.model, self.ports.model))
         self.workers: list[Process] = []
@@ -111,20 +114,34 @@ class Stack:
                 peer.close()
 
     def processes(self) -> tuple[Process, ...]:
-        """Every part, the server first: it takes longest to start."""
-        return (self.server, self.receiver_process, self.model_process, *self.workers)
+        """Every part, the server first: it takes longest to start. A target that needs no server has none."""
+        servers = (self.server,) if self._target.on_restate else ()
+        return (*servers, self.receiver_process, self.model_process, *self.workers)
 
     def url(self, worker: Process) -> str:
         """Where a worker listens."""
         return f"http://{HOST}:{worker.command.port}"
 
-    def add_worker(self, target: Target, env: Mapping[str, str] | None = None) -> Process:
-        """Start one more worker on a free port, wait until it serves, and register it."""
-        process = self._add(target, free_port(), env or {})
+    def add_worker(
+        self,
+        target: Target,
+        env: Mapping[str, str] | None = None,
+        *,
+        at: Addresses | None = None,
+        known_as: str | None = None,
+    ) -> Process:
+        """Start one more worker on a free port, wait until it serves, and register it.
+
+        `at`: other addresses than the stack's own, where something stands in between. `known_as`: the address to
+        register in place of the worker's; an empty one registers nothing.
+        """
+        process = self._add(target, free_port(), env or {}, at)
         with shielded():
             process.spawn()
         process.wait_ready()
-        target.register(self.at, self.url(process))
+        url = self.url(process) if known_as is None else known_as
+        if url:
+            target.register(self.at, url)
         return process
 
     def describe(self) -> dict[str, Any]:
@@ -157,16 +174,17 @@ class Stack:
             ready=lambda: peer.answers("/health"),
         )
 
-    def _add(self, target: Target, port: int, env: Mapping[str, str]) -> Process:
+    def _add(self, target: Target, port: int, env: Mapping[str, str], at: Addresses | None = None) -> Process:
+        at = at or self.at
         taken = {process.command.name for process in self.workers}
-        name = target.name if target.name not in taken else f"{target.name}-{len(self.workers) + 1}"
+        name = target.process if target.process not in taken else f"{target.process}-{len(self.workers) + 1}"
         listen = f"{HOST}:{port}"
         probe = Peer(name, f"http://{listen}")
         self._probes.append(probe)
         command = Command(
             name=name,
-            argv=target.argv(listen, self.at),
-            env={**target.env(listen, self.at), **env},
+            argv=target.argv(listen, at),
+            env={**target.env(listen, at), **env},
             log=self.logs / f"{name}.log",
             port=port,
             ready=lambda: probe.answers("/health"),

@@ -89,9 +89,11 @@ class Target:
     """
 
     name: str
-    """As it stands in the id of a cell, and as the name of its process."""
+    """As it stands in the id of a cell."""
     argv: Callable[[str, Addresses], tuple[str, ...]]
     title: str = ""
+    process: str = "worker"
+    """What its process is called where something is said about it, and its log."""
     env: Callable[[str, Addresses], Mapping[str, str]] = _nothing
     register: Callable[[Addresses, str], None] = _unregistered
     """Makes a worker known where it must be; gets the addresses and the worker's own."""
@@ -171,7 +173,7 @@ def _register_pawl(at: Addresses, worker: str) -> None:
 
 
 PAWL = Target(
-    name="worker",
+    name="pawl",
     title="Pawl",
     argv=lambda _listen, _at: (sys.executable, "-m", "services"),
     env=_pawl_env,
@@ -197,8 +199,9 @@ def control_argv(module: str) -> Callable[[str, Addresses], tuple[str, ...]]:
 
 
 JOURNALED = Target(
-    name="control",
+    name="journaled",
     title="journalled step, no key",
+    process="control",
     argv=control_argv("lab.controls.journaled"),
     register=register_at_admin,
     submit=submit_to("Journaled"),
