@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import restate
-from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, TerminalError, VirtualObject
+from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, Service, TerminalError, VirtualObject
 
 from services import public, state
 from services.admission import ended_before, other_request
@@ -39,15 +39,16 @@ class Bury(Kept):
     pass_number: int
 
 
-def agent_object(outside: Outside) -> VirtualObject:
-    """The object, bound to what its runs work with."""
+def agent_object(outside: Outside, notices: Service) -> VirtualObject:
+    """The object, bound to what its runs work with and to who tells others of them."""
+    tell: Any = notices.handlers["tell"].fn if outside.people.webhook_path else None
     agent = VirtualObject("Agent")
     answers: Any = AnswerCodec()
 
     @agent.handler(name="run", input_serde=BodyCodec(RunRequest), output_serde=answers)
     async def run(ctx: ObjectContext, body: RunRequest) -> public.Shown:
         """Runs the task to its end; queues behind one that is running under the same id."""
-        shown, pass_number = await Run(ctx, checked(ctx, body), outside).answer()
+        shown, pass_number = await Run(ctx, checked(ctx, body), outside, tell).answer()
         if pass_number is not None:
             delay = timedelta(seconds=outside.retention_s)
             ctx.object_send(bury, ctx.key(), Bury(pass_number=pass_number), send_delay=delay)

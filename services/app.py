@@ -4,6 +4,8 @@ Rule: no I/O here; what needs the network or a running loop is opened later.
 Must not know: the environment, the server that carries the application.
 """
 
+from urllib.parse import urlsplit
+
 from pydantic import SecretStr
 from restate import app
 from restate.server_types import RestateAppT
@@ -15,6 +17,8 @@ from services.limits import Limits
 from services.messages import Grant
 from services.model import Model
 from services.moves import Caps
+from services.notice import BASE as WEBHOOK
+from services.notice import notice_service
 from services.outside import Outside, People
 from services.provider import Provider
 from services.session import session_objects
@@ -30,7 +34,7 @@ def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS) -> 
     provider = provider_of(settings)
     return Outside(
         tools=registry(tools),
-        wire=Wire({"receiver": Base(settings.receiver_url, secrets(settings.receiver_token))}),
+        wire=Wire(bases_of(settings)),
         model=Model(provider),
         provider=provider,
         limits=limits_of(settings),
@@ -41,11 +45,28 @@ def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS) -> 
             approval_expires_s=settings.approval_expires_s,
             actor_header=settings.actor_header,
             actor_required=settings.actor_required,
+            webhook_path=path_of(settings.webhook_url) if settings.webhook_url else None,
+            webhook_secret=settings.webhook_secret,
+            escalate_s=settings.escalate_s,
         ),
         retention_s=settings.retention_s,
         instructions=settings.instructions,
         busy=busy,
     )
+
+
+def bases_of(settings: Settings) -> dict[str, Base]:
+    """Every address that something is sent to, by the name that tools use."""
+    bases = {"receiver": Base(settings.receiver_url, secrets(settings.receiver_token))}
+    if settings.webhook_url is not None:
+        parts = urlsplit(settings.webhook_url)
+        bases[WEBHOOK] = Base(f"{parts.scheme}://{parts.netloc}")
+    return bases
+
+
+def path_of(url: str) -> str:
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def secrets(token: SecretStr | None) -> tuple[tuple[str, str], ...]:
@@ -92,5 +113,6 @@ def limits_of(settings: Settings) -> Limits:
 
 def application(shared: Outside, settings: Settings) -> RestateAppT:
     """The ASGI application that Restate calls."""
-    agent = agent_object(shared)
-    return app([agent, decision, *session_objects(agent)], identity_keys=list(settings.identity_keys) or None)
+    notices = notice_service(shared)
+    agent = agent_object(shared, notices)
+    return app([agent, decision, notices, *session_objects(agent)], identity_keys=list(settings.identity_keys) or None)

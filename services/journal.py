@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from restate import ObjectContext, RestateDurableFuture, RunOptions
+from restate import Context, RestateDurableFuture, RunOptions
 
 from services.busy import Busy
 from services.codec import codec
@@ -47,7 +47,7 @@ class Step(Generic[T]):
 class Journal:
     """The journal of one attempt. `home` is the invocation that owns it, None until the first step has told."""
 
-    def __init__(self, ctx: ObjectContext, busy: Busy) -> None:
+    def __init__(self, ctx: Context, busy: Busy) -> None:
         self._ctx = ctx
         self._busy = busy
         self.invocation = ctx.request().id

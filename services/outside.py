@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic import SecretStr
+
 from services.busy import Busy
 from services.limits import Limits
 from services.messages import Grant
@@ -29,6 +31,11 @@ class People:
     actor_header: str
     """The header in which the gateway says who acts."""
     actor_required: bool
+    webhook_path: str | None
+    """Where at its address somebody is told when a run waits, is in doubt or has ended; None: nobody is told."""
+    webhook_secret: SecretStr | None
+    escalate_s: float | None
+    """After so long without an answer they are told once more."""
 
 
 @dataclass(frozen=True, slots=True)

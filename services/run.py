@@ -8,9 +8,8 @@ Must not know: what is in a reply, what a tool does, HTTP.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Literal
 from uuid import UUID
 
 from restate import ObjectContext, TerminalError
@@ -28,7 +27,9 @@ from services.limits import REASONS, left, used
 from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse, decide
 from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState
 from services.model import Fail, plan
+from services.notice import TOLD, Event, Tell
 from services.outside import Outside
+from services.passes import Denied, Opened, Over, is_cancel
 from services.people import ask
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
 from services.turn import Turn
@@ -36,40 +37,14 @@ from services.undo import insist, undo
 from tools.tool import Tool
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """Result of the step that begins a pass: the candidate for the root, the journal's home, and when (unix
-    seconds)."""
-
-    candidate: UUID
-    invocation: str
-    at: float
-    kind: Literal["opened"] = "opened"
-
-
-class Over(Exception):
-    """The state says that this task has ended already: answer with that."""
-
-    def __init__(self, end: RunEnd) -> None:
-        super().__init__(end.reason)
-        self.end = end
-
-
-class Denied(Exception):
-    """A person has decided that the pass shall not go on."""
-
-    def __init__(self, end: RunEnd) -> None:
-        super().__init__(end.reason)
-        self.end = end
-
-
 class Run:
     """One attempt. `answer` is the whole life of it."""
 
-    def __init__(self, ctx: ObjectContext, request: RunRequest, outside: Outside) -> None:
+    def __init__(self, ctx: ObjectContext, request: RunRequest, outside: Outside, tell: Tell | None = None) -> None:
         self.ctx = ctx
         self.request = request
         self.outside = outside
+        self.tell = tell
         self.digest = request.digest()
         self.candidate = ctx.uuid()
         self.journal = Journal(ctx, outside.busy)
@@ -250,6 +225,7 @@ class Run:
 
     def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
         state.set_end(self.ctx, end)
+        self._notify("ended", end.state, end.detail or end.reason, ())
         rows = [] if self.turn is None else in_order(self.turn.ledger.rows.values())
         return public.end(self.ctx.key(), end, rows, replayed=False), end.pass_number
 
@@ -298,6 +274,17 @@ class Run:
             questions=questions,
         )
         state.set_run_row(self.ctx, row)
+        if into in TOLD:
+            self._notify(TOLD[into], into, reason, questions)
+
+    def _notify(self, name: str, into: RunState, reason: str, questions: tuple[Question, ...]) -> None:
+        if self.tell is None:
+            return
+        run_id, number = self.ctx.key(), self._pass
+        event = Event(
+            name=name, run_id=run_id, pass_number=number, state=into, reason=reason, at=self.at, questions=questions
+        )
+        self.ctx.service_send(self.tell, event)
 
     def _now(self, at: float) -> None:
         self.at = max(self.at, at)
@@ -305,8 +292,3 @@ class Run:
     def _granted(self) -> list[Tool]:
         allowed = self.grant.tools
         return [tool for tool in self.outside.tools.values() if allowed is None or tool.name in allowed]
-
-
-def is_cancel(error: TerminalError) -> bool:
-    """The SDK tells a cancellation by this status and text; no step of a run raises a terminal error of its own."""
-    return error.status_code == 409 and error.message == "cancelled"

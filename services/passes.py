@@ -1,0 +1,45 @@
+"""How a pass begins, and the ways in which it does not go on.
+
+Rule: the candidate for the root of the keys, the journal's home and the time come from one recorded result.
+Must not know: what a pass does.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from restate import TerminalError
+
+from services.messages import RunEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Result of the step that begins a pass: the candidate for the root, the journal's home, and when (unix
+    seconds)."""
+
+    candidate: UUID
+    invocation: str
+    at: float
+    kind: Literal["opened"] = "opened"
+
+
+class Over(Exception):
+    """The state says that this task has ended already: answer with that."""
+
+    def __init__(self, end: RunEnd) -> None:
+        super().__init__(end.reason)
+        self.end = end
+
+
+class Denied(Exception):
+    """A person has decided that the pass shall not go on."""
+
+    def __init__(self, end: RunEnd) -> None:
+        super().__init__(end.reason)
+        self.end = end
+
+
+def is_cancel(error: TerminalError) -> bool:
+    """The SDK tells a cancellation by this status and text; no step of a run raises a terminal error of its own."""
+    return error.status_code == 409 and error.message == "cancelled"

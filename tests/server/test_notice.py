@@ -1,0 +1,96 @@
+"""Somebody outside is told: once for each event, signed, and again where nobody answers."""
+
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.stack import Stack
+from tests.server.conftest import QUICK
+from tests.server.world import World, call, calls
+
+SECRET = "whsec_test"
+
+
+class Ear(ThreadingHTTPServer):
+    """Hears notices; answers 503 to the first of each id, so that every one must be repeated."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Hearing)
+        self.heard: list[tuple[dict[str, str], bytes]] = []
+        self.ids: set[str] = set()
+
+    def events(self, run_id: str) -> list[dict[str, Any]]:
+        bodies = [json.loads(body) for _, body in self.heard]
+        return [body for body in bodies if body["run_id"] == run_id]
+
+
+class Hearing(BaseHTTPRequestHandler):
+    server: Ear
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
+        new = json.loads(body)["id"] not in self.server.ids
+        self.server.ids.add(json.loads(body)["id"])
+        self.send_response(503 if new else 200)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def ear() -> Iterator[Ear]:
+    made = Ear()
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+@pytest.fixture(scope="module")
+def told(ear: Ear, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    settings = {
+        "PAWL_WEBHOOK_URL": f"http://127.0.0.1:{ear.server_address[1]}/hook?from=pawl",
+        "PAWL_WEBHOOK_SECRET": SECRET,
+        "PAWL_ESCALATE_S": "1",
+    }
+    with Stack(Path(tmp_path_factory.mktemp("notice")), worker_env={**QUICK, **settings}) as stack:
+        world = World(stack, 900)
+        world.restore()
+        yield world
+
+
+def test_a_waiting_run_and_its_end_are_told_until_somebody_has_heard(told: World, ear: Ear) -> None:
+    run_id = told.run_id()
+    pay = calls(call("charge_card", customer_id=told.tag, amount_cents=100))
+    told.submit(run_id, told.script(pay, {"content": "paid"}), grant={"approve_above_cents": {"charge_card": -1}})
+    key = told.until(run_id, "waiting_approval")["ledger"][0]["key"]
+    told.wait(lambda: [e["name"] for e in ear.events(run_id)].count("escalated") == 2, "the escalation")
+    told.decide(run_id, key, "approve")
+    told.until(run_id, "completed")
+    told.wait(lambda: [e["name"] for e in ear.events(run_id)].count("ended") == 2, "the end")
+    names = [event["name"] for event in ear.events(run_id)]
+    assert names == ["waiting", "waiting", "escalated", "escalated", "ended", "ended"]
+    assert len({event["id"] for event in ear.events(run_id)}) == 3
+    assert ear.events(run_id)[0]["questions"][0]["key"] == key
+
+
+def test_a_notice_is_signed_and_carries_its_id_as_key(told: World, ear: Ear) -> None:
+    run_id = told.run_id()
+    told.run(run_id, told.script({"content": "done"}))
+    told.wait(lambda: len(ear.events(run_id)) == 2, "the end")
+    first, second = [(headers, body) for headers, body in ear.heard if json.loads(body)["run_id"] == run_id]
+    assert first[1] == second[1]
+    for headers, body in (first, second):
+        moment, _, mac = headers["x-pawl-signature"].removeprefix("t=").partition(",v1=")
+        assert mac == hmac.new(SECRET.encode(), moment.encode() + b"." + body, hashlib.sha256).hexdigest()
+        assert headers["idempotency-key"] == json.loads(body)["id"]
