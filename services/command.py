@@ -1,0 +1,144 @@
+"""What every command of the command line shares: its options, what it works with, and how it ends.
+
+Rule: an expected failure is one sentence on standard error and one of few exit codes.
+Must not know: any single command.
+"""
+
+import inspect
+import os
+import pwd
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from services.desk import Conflict, Desk, Unknown
+from services.exits import MEANINGS, Exit, of_run, of_status
+from services.follow import follow
+from services.overview import Overview
+from services.report import Commands
+from services.restate_api import Admin, HandedOver, Ingress, Refused, Unanswered
+from services.settings import BadSettings, Settings, load
+from services.terminal import Terminal
+
+LOOK_S = 0.3
+"""Between two looks at a run that is followed: quick enough for an eye, and a look costs Restate a few milliseconds."""
+INTERRUPTED = 130
+"""As a shell says it of a program that Ctrl-C ended."""
+RUN_ID_CHARS_MAX = 200
+EPILOG = "\n\n".join(("Exit codes:", *(f"{code.value}  {meaning}" for code, meaning in MEANINGS.items())))
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Runs of the agent, for people: begin, watch, decide, cancel.",
+    epilog=EPILOG,
+)
+
+
+class Misused(Exception):
+    """The command line is wrong; the text says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What a command works with."""
+
+    desk: Desk
+    terminal: Terminal
+
+    def show(self, seen: Overview) -> Exit:
+        self.terminal.run(seen)
+        return of_run(seen)
+
+    def follow(self, run_id: str, within_s: float | None, pass_number: int = 1) -> Exit:
+        looks = follow(
+            partial(self.desk.look, run_id),
+            time.monotonic,
+            partial(time.sleep, LOOK_S),
+            pass_number=pass_number,
+            within_s=within_s,
+        )
+        last = self.terminal.follow(looks)
+        return Exit.OK if last is None else of_run(last)
+
+    def handed_over(self, call: HandedOver, what: str) -> Exit:
+        sentence = f"no worker answers. Restate has {what} ({call.invocation}) and hands it on as soon as one does."
+        self.terminal.error(sentence, {"handed_over": True, "invocation_id": call.invocation})
+        return Exit.STUCK
+
+
+COMMON: dict[str, tuple[Any, Any]] = {
+    "as_json": (Annotated[bool, typer.Option("--json", help="JSON on standard output.")], False),
+    "who": (Annotated[str | None, typer.Option(help="Who acts, for the record; else the user here.")], None),
+    "ingress": (Annotated[str | None, typer.Option(metavar="URL", help="Restate's ingress; else PAWL_INGRESS.")], None),
+    "admin": (Annotated[str | None, typer.Option(metavar="URL", help="Restate's admin API; else PAWL_ADMIN.")], None),
+}
+
+
+def command(act: Callable[..., Exit]) -> Callable[..., Exit]:
+    """Makes a command of `act(seat, …)`: its own words, and the options that every command has."""
+
+    def run(**given: Any) -> None:
+        as_json, who, ingress, admin = (given.pop(name) for name in COMMON)
+        flags = [f"--{name}={url}" for name, url in (("ingress", ingress), ("admin", admin)) if url is not None]
+        terminal = Terminal(Commands(tuple(flags)), as_json=as_json)
+        with ending(terminal):
+            if len(given.get("run_id", "-")) > RUN_ID_CHARS_MAX or not given.get("run_id", "-").strip():
+                raise Misused(f"a run id has 1 to {RUN_ID_CHARS_MAX} characters.")
+            settings = load()
+            raise typer.Exit(act(Seat(desk_of(settings, ingress, admin, who), terminal), **given))
+
+    own = list(inspect.signature(act).parameters.values())[1:]
+    common = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in COMMON.items()
+    ]
+    words = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + common
+    run.__signature__ = inspect.Signature(words)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in words}
+    app.command(act.__name__, help=act.__doc__, epilog=EPILOG)(run)
+    return act
+
+
+def desk_of(settings: Settings, ingress: str | None, admin: str | None, who: str | None) -> Desk:
+    name = (who if who is not None else user()).strip()
+    if not name or not name.isascii() or not name.isprintable():
+        raise Misused(f"--who must be a name in plain letters, {name!r} is not.")
+    for url in (ingress, admin):
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise Misused(f"an address begins with http:// or https://, {url!r} does not.")
+    return Desk(Ingress(ingress or settings.ingress, {settings.actor_header: name}), Admin(admin or settings.admin))
+
+
+def user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
+
+
+@contextmanager
+def ending(terminal: Terminal) -> Iterator[None]:
+    """Every expected failure becomes one sentence and an exit code."""
+    try:
+        yield
+    except (BadSettings, Misused, Unknown) as error:
+        sentence, code = str(error), int(Exit.USAGE)
+    except Conflict as error:
+        sentence, code = str(error), int(Exit.CONFLICT)
+    except Refused as error:
+        sentence, code = str(error), int(of_status(error.status))
+    except Unanswered as error:
+        sentence, code = str(error), int(Exit.STUCK)
+    except KeyboardInterrupt:
+        sentence, code = "stopped watching; what runs goes on.", INTERRUPTED
+    else:
+        return
+    terminal.error(sentence, {"error": sentence, "exit_code": code})
+    raise typer.Exit(code)

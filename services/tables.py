@@ -1,0 +1,212 @@
+"""What Restate's own tables say about runs, as values: the only SQL.
+
+Rule: invocations are read before the records, so that a run that ends in between is seen as ended, not as abandoned.
+Whatever comes from outside stands in the SQL as a quoted text. No worker is needed for any of this.
+Must not know: HTTP, what is made of the values.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from services import state
+from services.codec import codec
+from services.decision import slots_of
+from services.ledger import in_order
+from services.messages import Begun, Intent, RunEnd, RunRequest, RunRow, Tombstone
+from services.overview import Overview, Record, Seen, overview
+from services.rulings import Slots
+from services.trouble import Cause, Failure, Invocation
+
+Row = dict[str, Any]
+Query = Callable[[str], Sequence[Row]]
+"""Runs one SELECT; the rows by column name."""
+
+RUNS_PER_QUERY = 100
+"""So many run ids stand in one query: with ids of the longest allowed size that is a query of some 20 kB."""
+SERVICES = "('Agent', 'Decision')"
+SLOTS = slots_of("")
+CANCEL_SIGNAL = '%"Signal":{"id":{"Index":1}%'
+"""Restate's number for the signal that cancels an invocation."""
+
+
+def look(query: Query, run_ids: Sequence[str], *, whole: bool = True) -> list[Overview]:
+    """The runs that are known, as they stand, in the order of the ids. `whole`: with what is final in the ledger."""
+    found = {each.run_id: each for each in _look(query, run_ids, whole)}
+    doubtful = [name for name, each in found.items() if each.trouble is not None and each.trouble.cause is Cause.ABSENT]
+    # A pass that began between the two readings looks like one that nobody carries on: a second look tells.
+    found |= {each.run_id: each for each in _look(query, doubtful, whole)}
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def open_runs(query: Query) -> list[str]:
+    """Ids of all runs that have not ended: those that Restate carries on, and those that were killed."""
+    live = query(
+        "SELECT DISTINCT target_service_key AS run_id FROM sys_invocation WHERE status <> 'completed'"
+        " AND target_service_name = 'Agent' AND target_handler_name IN ('run', 'submit', 'decide', 'cancel')"
+    )
+    begun = query(
+        "SELECT r.service_key AS run_id FROM state r LEFT JOIN state e"
+        " ON e.service_name = r.service_name AND e.service_key = r.service_key AND e.key = 'end'"
+        " WHERE r.service_name = 'Agent' AND r.key = 'run' AND (e.key IS NULL OR"
+        " json_get_int(e.value_utf8, 'pass_number') < json_get_int(r.value_utf8, 'pass_number'))"
+    )
+    return sorted({str(row["run_id"]) for row in (*live, *begun)})
+
+
+def request_of(query: Query, invocation: str) -> RunRequest | None:
+    """The request that began a run; None where Restate no longer keeps its journal."""
+    rows = query(f"SELECT entry_json FROM sys_journal WHERE id = {quoted(invocation)} AND index = 0")
+    for row in rows:
+        command = json.loads(row["entry_json"]).get("Command", {}).get("Input", {})
+        try:
+            return RunRequest.model_validate_json(bytes(command.get("payload", [])))
+        except (ValidationError, ValueError):
+            return None
+    return None
+
+
+def quoted(value: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _look(query: Query, run_ids: Sequence[str], whole: bool) -> Iterator[Overview]:
+    for start in range(0, len(run_ids), RUNS_PER_QUERY):
+        some = run_ids[start : start + RUNS_PER_QUERY]
+        ids = ", ".join(quoted(run_id) for run_id in some)
+        at = time_s(query("SELECT now() AS now")[0]["now"])
+        invocations = _by_run(_invocations(query, ids))
+        live = [each for listed in invocations.values() for each in listed if each.live]
+        failures = _failures(query, [each.id for each in live if each.failure or each.status == "paused"])
+        cancelled = _cancelled(query, [each.id for each in live if each.handler == "run" and not each.waits])
+        entries: dict[str, list[Row]] = {}
+        for row in _entries(query, ids, whole):
+            entries.setdefault(row["service_key"], []).append(row)
+        for run_id in some:
+            kept = record(entries.get(run_id, []))
+            seen = Seen(run_id, at, kept, tuple(invocations.get(run_id, ())), failures, cancelled)
+            if (found := overview(seen)) is not None:
+                yield found
+
+
+def _invocations(query: Query, ids: str) -> Sequence[Row]:
+    return query(
+        "SELECT i.id, i.target_service_name, i.target_service_key, i.target_handler_name, i.status, i.created_at,"
+        " i.scheduled_start_at, i.retry_count, i.last_start_at, i.last_failure, i.last_failure_error_code,"
+        " i.completion_failure, d.endpoint FROM sys_invocation i LEFT JOIN sys_deployment d"
+        " ON d.id = COALESCE(i.pinned_deployment_id, i.last_attempt_deployment_id)"
+        f" WHERE i.target_service_name IN {SERVICES} AND i.target_service_key IN ({ids})"
+        " AND (i.status <> 'completed' OR i.target_handler_name = 'run') AND i.target_handler_name <> 'bury'"
+        " ORDER BY i.created_at"
+    )
+
+
+def _by_run(rows: Iterable[Row]) -> dict[str, list[Invocation]]:
+    found: dict[str, list[Invocation]] = {}
+    for row in rows:
+        found.setdefault(row["target_service_key"], []).append(invocation(row))
+    return found
+
+
+def invocation(row: Row) -> Invocation:
+    return Invocation(
+        id=row["id"],
+        service=row["target_service_name"],
+        handler=row["target_handler_name"],
+        status=row["status"],
+        created_at=time_s(row["created_at"]),
+        start_at=time_s(row["scheduled_start_at"]) if row.get("scheduled_start_at") else None,
+        tries=int(row.get("retry_count") or 0),
+        last_start_at=time_s(row["last_start_at"]) if row.get("last_start_at") else None,
+        failure=row.get("last_failure"),
+        code=row.get("last_failure_error_code"),
+        endpoint=row.get("endpoint"),
+        ended_with=row.get("completion_failure"),
+    )
+
+
+def _failures(query: Query, invocations: Sequence[str]) -> dict[str, list[Failure]]:
+    found: dict[str, list[Failure]] = {}
+    if not invocations:
+        return found
+    ids = ", ".join(quoted(each) for each in invocations)
+    for row in query(
+        "SELECT id, appended_at, after_journal_entry_index, event_type, event_json FROM sys_journal_events"
+        f" WHERE id IN ({ids}) AND event_type IN ('TransientError', 'Paused')"
+    ):
+        found.setdefault(row["id"], []).append(failure(row))
+    return found
+
+
+def failure(row: Row) -> Failure:
+    paused = row["event_type"] == "Paused"
+    event = json.loads(row["event_json"])
+    said = (event.get("last_failure") or {}) if paused else event
+    return Failure(
+        at=time_s(row["appended_at"]),
+        after=int(row["after_journal_entry_index"]),
+        paused=paused,
+        code=said.get("restate_doc_error_code"),
+        text=said.get("error_message"),
+    )
+
+
+def _cancelled(query: Query, invocations: Sequence[str]) -> frozenset[str]:
+    if not invocations:
+        return frozenset()
+    ids = ", ".join(quoted(each) for each in invocations)
+    rows = query(
+        f"SELECT DISTINCT id FROM sys_journal WHERE id IN ({ids}) AND entry_type = 'Notification: Signal'"
+        f" AND entry_json LIKE {quoted(CANCEL_SIGNAL)}"
+    )
+    return frozenset(str(row["id"]) for row in rows)
+
+
+def _entries(query: Query, ids: str, whole: bool) -> Sequence[Row]:
+    some = "" if whole else f" AND key NOT LIKE {quoted(state.INTENT + '%')}"
+    return query(
+        "SELECT service_name, service_key, key, value FROM state"
+        f" WHERE service_name IN {SERVICES} AND service_key IN ({ids}){some}"
+    )
+
+
+def record(rows: Iterable[Row]) -> Record:
+    """The entries of one run. `value` is the entry's bytes in hex, as the run wrote them."""
+    single: dict[str, Any] = {}
+    intents: dict[str, Any] = {}
+    slots: dict[str, Slots] = {}
+    unreadable: list[str] = []
+    # What is final is believed before what is open, as the run itself does.
+    for row in sorted(rows, key=lambda row: row["key"].startswith(state.INTENT)):
+        name, value = row["key"], bytes.fromhex(row["value"])
+        try:
+            if row["service_name"] == "Decision":
+                if name.startswith(SLOTS):
+                    slots[name.removeprefix(SLOTS)] = codec(Slots).deserialize(value) or Slots()
+            elif name.startswith((state.OPEN, state.INTENT)):
+                intents[name.rpartition("/")[2]] = codec(Intent).deserialize(value)
+            elif name in KINDS:
+                single[name] = codec(*KINDS[name]).deserialize(value)
+        except ValidationError:
+            unreadable.append(name)
+    return Record(
+        begun=single.get(state.BEGUN),
+        row=single.get(state.RUN),
+        end=single.get(state.END),
+        intents=tuple(in_order(intents.values())),
+        slots=slots,
+        unreadable=tuple(unreadable),
+    )
+
+
+KINDS: dict[str, tuple[Any, ...]] = {state.BEGUN: (Begun,), state.RUN: (RunRow,), state.END: (RunEnd, Tombstone)}
+
+
+def time_s(text: str) -> float:
+    """Unix seconds of a time as the tables write it; without a zone it is UTC."""
+    read = datetime.fromisoformat(text)
+    return (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp()
