@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from services.echo import Message, assistant
 from services.limits import Limits
 from services.provider import Provider
-from services.reply import read, usable_id
+from services.reply import given_ids, read, usable_id
 from services.transcript import Answered, Cut, Entry, Replied, Shortened, Told, Transcript
 from services.trim import Group, group, trim
 from tools.plain import text
@@ -52,22 +52,23 @@ def history(transcript: Transcript, provider: Provider, limits: Limits) -> list[
 def call_ids(entries: Sequence[Entry]) -> dict[int, tuple[str, ...]]:
     """The ids under which calls are sent back, by the position of their reply among the entries.
 
-    The provider's id is kept where it is usable and new; otherwise the id says turn and index in nine plain characters,
-    which every provider takes. An id depends only on what came before, so it never changes later.
+    The provider's id is kept where it is usable and new; otherwise the id counts replies and calls in nine plain
+    characters, which every provider takes. An id depends only on what came before, so it never changes later.
     """
     taken: set[str] = set()
     result: dict[int, tuple[str, ...]] = {}
     for position, entry in enumerate(entries):
         if isinstance(entry, Replied):
-            calls = read(entry.raw).calls
-            result[position] = tuple(_id(call.id, entry.turn, index, taken) for index, call in enumerate(calls))
+            # A session's turns begin anew with each run; the count of replies does not.
+            nth = len(result) + 1
+            result[position] = tuple(_id(given, nth, index, taken) for index, given in enumerate(given_ids(entry.raw)))
     return result
 
 
-def _id(given: str, turn: int, index: int, taken: set[str]) -> str:
+def _id(given: str, nth: int, index: int, taken: set[str]) -> str:
     chosen, number = given, 0
     while not usable_id(chosen) or chosen in taken:
-        chosen = f"t{turn:04d}c{index:03d}" if number == 0 else f"t{turn:04d}c{index:03d}x{number}"
+        chosen = f"t{nth:04d}c{index:03d}" if number == 0 else f"t{nth:04d}c{index:03d}x{number}"
         number += 1
     taken.add(chosen)
     return chosen

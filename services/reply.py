@@ -29,7 +29,7 @@ from tools.plain import plain, text
 PREVIEW_CHARS: Final = 500
 # Python refuses to convert longer integers; anything near this is no number that a tool means.
 _INTEGER_DIGITS = 300
-_ID = re.compile(r"[\x21-\x7e]{1,128}")
+_USABLE = re.compile(r"[\x21-\x7e]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,14 @@ def read(raw: Mapping[str, JsonValue]) -> Reading:
     return Reading(content, refusal, tuple(_call(entry) for entry in _entries(raw)))
 
 
+def given_ids(raw: Mapping[str, JsonValue]) -> list[str]:
+    """The provider's ids of the calls of a message, in order; empty where there is none."""
+    return [_id(entry) for entry in _entries(raw)]
+
+
 def usable_id(identifier: str) -> bool:
     """An id that every provider takes back: printable, without white space, not too long."""
-    return _ID.fullmatch(identifier) is not None
+    return _USABLE.fullmatch(identifier) is not None
 
 
 def preview(value: str) -> str:
@@ -117,15 +122,20 @@ def _entries(raw: Mapping[str, JsonValue]) -> list[JsonValue]:
     return [] if older is None else [{"function": older}]
 
 
+def _id(entry: JsonValue) -> str:
+    identifier = entry.get("id") if isinstance(entry, dict) else None
+    return identifier if isinstance(identifier, str) else ""
+
+
 def _call(entry: JsonValue) -> RawCall:
     source: Mapping[str, JsonValue] = entry if isinstance(entry, dict) else {}
     function = source.get("function")
     fields: Mapping[str, JsonValue] = function if isinstance(function, dict) else {}
-    name, given, identifier = fields.get("name"), fields.get("arguments"), source.get("id")
+    name, given = fields.get("name"), fields.get("arguments")
     written = given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
     arguments, fault, stops, faithful = _arguments(written)
     return RawCall(
-        id=identifier if isinstance(identifier, str) else "",
+        id=_id(entry),
         name=name if isinstance(name, str) else "",
         arguments=arguments,
         fault=fault,

@@ -320,5 +320,12 @@ def test_the_cost_of_a_history_grows_with_its_size_only() -> None:
     assert seconds(2_000) < 40 * seconds(200)
 
 
+def test_ids_of_a_session_are_unique_without_a_search() -> None:
+    """Each run of a session counts its turns from 1, and providers that give no ids are common."""
+    turn = (reply(None, call("search", "{}", "")), Answered(1, ("found",)), reply("yes", turn=2))
+    ids = call_ids(turn * 200)
+    assert [each for each in ids.values() if each] == [(f"t{number:04d}c000",) for number in range(1, 400, 2)]
+
+
 def test_a_provider_is_made_from_defaults() -> None:
     assert history(said(), Provider(), Limits()) == [{"role": "user", "content": "do it"}]
