@@ -22,13 +22,17 @@ class Frame:
 
     @property
     def is_data(self) -> bool:
-        """It carries something of its stream; an empty DATA frame only ends it."""
-        return self.kind == _DATA and len(self.raw) > _HEAD_BYTES
+        """It carries something of its stream; an empty DATA frame only ends it. Bytes that are no frame do as well."""
+        return self._is_plain or (self.kind == _DATA and len(self.raw) > _HEAD_BYTES)
 
     @property
     def in_order(self) -> bool:
         """It must not overtake the DATA of its stream."""
-        return self.kind in (_DATA, _HEADERS, _RESET)
+        return self._is_plain or self.kind in (_DATA, _HEADERS, _RESET)
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.kind is None and self.raw != PREFACE
 
 
 class Frames:

@@ -10,30 +10,33 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 from lab.paths import ROOT
 from lab.pids import is_same, mark
 
 _guard: subprocess.Popen[str] | None = None
+_lock = threading.Lock()
 
 
 def watch(pid: int) -> None:
     """Have `pid`, a child of this process, killed if this process dies first. Starts the guard where there is none."""
     global _guard  # noqa: PLW0603 - one guard for the whole process, for as long as it lives
-    if _guard is None or _guard.poll() is not None:
-        _guard = subprocess.Popen(
-            [sys.executable, "-m", "lab.guard"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            text=True,
-        )
-    known_mark = mark(pid)
-    if known_mark is not None and _guard.stdin is not None:
-        _guard.stdin.write(f"{pid} {known_mark}\n")
-        _guard.stdin.flush()
+    with _lock:
+        if _guard is None or _guard.poll() is not None:
+            _guard = subprocess.Popen(
+                [sys.executable, "-m", "lab.guard"],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                text=True,
+            )
+        known_mark = mark(pid)
+        if known_mark is not None and _guard.stdin is not None:
+            _guard.stdin.write(f"{pid} {known_mark}\n")
+            _guard.stdin.flush()
 
 
 def main() -> None:

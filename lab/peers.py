@@ -73,6 +73,10 @@ class Gate:
         row = self.peer.json("GET", f"/gates/{self.gate_id}?wait_s={wait_s}", timeout_s=wait_s + CALL_S)
         return bool(row["held"] >= 1)
 
+    def held(self) -> int:
+        """How many requests it has held so far."""
+        return int(self.peer.json("GET", f"/gates/{self.gate_id}")["held"])
+
     def release(self) -> None:
         self.peer.json("POST", f"/gates/{self.gate_id}/release")
 
@@ -80,29 +84,31 @@ class Gate:
 class Mock(Peer):
     """What the receiver and the model have in common."""
 
-    def gate(self, effect: str, point: GatePoint) -> Gate:
-        """Hold the next request of `effect` at `point`."""
-        row = self.json("POST", "/gates", {"effect": effect, "point": point, "times": 1})
+    def gate(self, effect: str, point: GatePoint, times: int = 1) -> Gate:
+        """Hold the next `times` requests of `effect` at `point`."""
+        row = self.json("POST", "/gates", {"effect": effect, "point": point, "times": times})
         return Gate(self, str(row["id"]))
 
 
 class Receiver(Mock):
     """The mock receiver."""
 
-    def requests(self) -> list[RequestRow]:
-        rows: list[RequestRow] = self.json("GET", "/requests")
+    def requests(self, after: int = 0) -> list[RequestRow]:
+        """The rows that come after number `after`."""
+        rows: list[RequestRow] = self.json("GET", f"/requests?after={after}")
         return rows
 
-    def effects(self) -> list[EffectRow]:
-        rows: list[EffectRow] = self.json("GET", "/effects")
+    def effects(self, after: int = 0) -> list[EffectRow]:
+        rows: list[EffectRow] = self.json("GET", f"/effects?after={after}")
         return rows
 
 
 class Model(Mock):
     """The mock model."""
 
-    def requests(self) -> list[ModelRow]:
-        rows: list[ModelRow] = self.json("GET", "/requests")
+    def requests(self, after: int = 0) -> list[ModelRow]:
+        """The rows that come after number `after`."""
+        rows: list[ModelRow] = self.json("GET", f"/requests?after={after}")
         return rows
 
 

@@ -4,6 +4,7 @@ Rule: a pid alone is never trusted. The mark, the moment at which the process st
 that got the same number.
 """
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -46,3 +47,12 @@ def mark(pid: int) -> str | None:
 def is_same(pid: int, known_mark: str) -> bool:
     """Whether the process that had `known_mark` is still running."""
     return mark(pid) == known_mark
+
+
+def cpu_s(pid: int) -> float:
+    """Processor seconds that the process has used so far; those of one that is gone are 0."""
+    if _HAS_PROC:
+        columns = _fields(pid)
+        return (int(columns[11]) + int(columns[12])) / os.sysconf("SC_CLK_TCK") if columns else 0.0
+    told = (_ps(pid, "time") or "0").replace("-", ":").split(":")
+    return sum(float(part) * 60.0**place for place, part in enumerate(reversed(told)))

@@ -6,6 +6,7 @@ that is taken gives way to a free one.
 
 import os
 import socket
+import threading
 from dataclasses import asdict, dataclass, fields
 
 from lab.errors import UsageError
@@ -16,6 +17,7 @@ HOST = "127.0.0.1"
 # between the look and the listen.
 _FREE_RANGE = range(20000, 32000)
 _handed_out: set[int] = set()
+_lock = threading.Lock()
 
 
 def is_free(port: int) -> bool:
@@ -42,9 +44,10 @@ def free_port() -> int:
     start = (os.getpid() * 37) % len(_FREE_RANGE)
     for offset in range(len(_FREE_RANGE)):
         port = _FREE_RANGE[(start + offset) % len(_FREE_RANGE)]
-        if port not in _handed_out and is_free(port):
-            _handed_out.add(port)
-            return port
+        with _lock:
+            if port not in _handed_out and is_free(port):
+                _handed_out.add(port)
+                return port
     raise UsageError(f"no free port is left between {_FREE_RANGE.start} and {_FREE_RANGE.stop}")
 
 

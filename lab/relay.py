@@ -3,7 +3,8 @@
 Rule: it passes on every byte unchanged and in order, or keeps it. It reads on while it holds, so that what has reached
 it can be told: "answer read and not yet recorded" is a DATA frame of the run's stream that came here after the
 receiver's answer had left. PING, SETTINGS and WINDOW_UPDATE are never held by `hold`, so neither side takes the line
-for dead; `blackhole` swallows everything, as a cut cable does.
+for dead; `blackhole` swallows everything, as a cut cable does. Between a worker and a mock, where no HTTP/2 is spoken,
+all that comes is held.
 
     with Relay(worker_port) as relay:                 # register relay.url instead of the worker's
         relay.hold(Way.TO_SERVER)

@@ -2,11 +2,12 @@
 
 Rule: inside `shielded` a signal is kept, and raised when the block ends. Everywhere else it arrives at once as
 Interrupted, so that `finally` blocks tear down what was started. While tearing down nothing interrupts: the teardown is
-bounded by its own deadlines.
+bounded by its own deadlines. Signals reach the main thread only, so in any other thread `shielded` has nothing to do.
 """
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
@@ -55,6 +56,9 @@ def listen() -> None:
 @contextlib.contextmanager
 def shielded(*, deliver: bool = True) -> Iterator[None]:
     """Keep signals until the block ends; then raise what came, or drop it where the block was a teardown."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     _inbox.depth += 1
     try:
         yield

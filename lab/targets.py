@@ -105,6 +105,12 @@ class Target:
     promise: Promise = Promise.ONCE
     on_restate: bool = False
     """Its runs live in a restate-server, which is started for it and may be hurt."""
+    effect_is_step: bool = True
+    """On Restate: the effect is a step of its own, so that the server is told of its result."""
+    acks_before: int = 0
+    """On Restate: how many further steps are acknowledged between the model's reply and the effect."""
+    decide: Call | None = None
+    """How a person decides on what waits for one: `{key}` and `{decision}` are filled in as well."""
     helper: Helper | None = None
     service: str = ""
     """On Restate: the name of the object or service."""
@@ -180,8 +186,10 @@ PAWL = Target(
     register=_register_pawl,
     submit=Call("POST", "{ingress}/Agent/{run_id}/submit", {"task": "{task}"}),
     look=Call("POST", "{ingress}/Agent/{run_id}/status"),
+    decide=Call("POST", "{ingress}/Agent/{run_id}/decide", {"key": "{key}", "decision": "{decision}"}),
     promise=Promise.BY_CLASS,
     on_restate=True,
+    acks_before=1,
     service="Agent",
 )
 
@@ -198,16 +206,33 @@ def control_argv(module: str) -> Callable[[str, Addresses], tuple[str, ...]]:
     )
 
 
-JOURNALED = Target(
-    name="journaled",
-    title="journalled step, no key",
+def _control(name: str, title: str, service: str, promise: Promise, *, effect_is_step: bool = True) -> Target:
+    return Target(
+        name=name,
+        title=title,
+        process="control",
+        argv=control_argv(f"lab.controls.{name.replace('-', '_')}"),
+        register=register_at_admin,
+        submit=submit_to(service),
+        look=look_at(service),
+        state=state_of_invocation,
+        promise=promise,
+        on_restate=True,
+        effect_is_step=effect_is_step,
+        service=service,
+    )
+
+
+JOURNALED = _control("journaled", "journalled step, no key", "Journaled", Promise.RECORDED)
+OUTSIDE = _control("bare", "effect outside ctx.run", "Bare", Promise.NOTHING, effect_is_step=False)
+FRESH_KEY = _control("fresh-key", "key made inside the step", "FreshKey", Promise.RECORDED)
+KEYED = _control("keyed", "journalled step, key from ctx.uuid()", "Keyed", Promise.ONCE)
+PLAIN = Target(
+    name="plain",
+    title="plain loop, no engine",
     process="control",
-    argv=control_argv("lab.controls.journaled"),
-    register=register_at_admin,
-    submit=submit_to("Journaled"),
-    look=look_at("Journaled"),
-    state=state_of_invocation,
-    promise=Promise.RECORDED,
-    on_restate=True,
-    service="Journaled",
+    argv=control_argv("lab.controls.plain"),
+    resumes=False,
+    promise=Promise.NOTHING,
 )
+CONTROLS = (PLAIN, OUTSIDE, JOURNALED, FRESH_KEY, KEYED)

@@ -1,4 +1,4 @@
-"""The outside world as a control calls it: one model call, one tool call, no key, nothing clever.
+"""The outside world as a control calls it: one model call, one tool call, nothing clever.
 
 Rule: a failure of any kind is an exception, so Restate tries the step again: that is what a plain loop does.
 """
@@ -28,10 +28,11 @@ class Outside:
         message: dict[str, Any] = answer.json()["choices"][0]["message"]
         return message
 
-    async def use(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def use(self, tool: str, arguments: dict[str, Any], key: str | None = None) -> dict[str, Any]:
         """What a tool call gives, as the model will see it."""
         method, path, body = self._request(tool, arguments)
-        answer = await self._client.request(method, f"{self._receiver}{path}", json=body)
+        headers = {"Idempotency-Key": key} if key else {}
+        answer = await self._client.request(method, f"{self._receiver}{path}", json=body, headers=headers)
         answer.raise_for_status()
         result: dict[str, Any] = answer.json()
         return result
@@ -47,6 +48,12 @@ class Outside:
                 return "PUT", f"/customers/{arguments['customer_id']}", arguments["fields"]
             case "send_email":
                 return "POST", "/emails", arguments
+            case "charge_card":
+                return "POST", "/charges", arguments
+            case "transfer_money":
+                return "POST", "/transfers", arguments
+            case "send_sms":
+                return "POST", "/sms", arguments
             case _:
                 raise ValueError(f"this control has no tool {tool}")
 
