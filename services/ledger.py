@@ -138,14 +138,17 @@ def plan(
         return ledger, Say(refusal)
     ledger = ledger.put(intent)
     if before is not None and tool.repeat is Repeat.ASK:
-        return ledger, AskFirst(tool, intent, f"the same was asked for before in this run: {describe(before)}")
+        return ledger, AskFirst(tool, intent, asked_before(before))
     because = approval_needed(tool, intent, grant, limits)
     return ledger, AskFirst(tool, intent, because) if because else Go(tool, intent)
 
 
 def of_row(ledger: Ledger, tool: Tool, row: Intent, grant: Grant, limits: Mapping[str, int]) -> tuple[Ledger, Plan]:
     """What an ask gets whose intent stands in the ledger already."""
+    before = next((other for other in reversed(ledger.of(tool.name, row.identity)) if repeats(row, other)), None)
     because = approval_needed(tool, row, grant, limits)
+    if before is not None and tool.repeat is Repeat.ASK:
+        because = asked_before(before)
     match row.state:
         case IntentState.DONE | IntentState.REJECTED:
             return ledger, Say(row.result or "done")
@@ -235,6 +238,15 @@ def changed_declarations(rows: Iterable[Intent], tools: Mapping[str, Tool]) -> l
             was, now = ", ".join(sorted(row.identity)), ", ".join(sorted(tool.identity))
             sentences.append(f"{row.tool} (key {row.key}) was identified by {was}, and is by {now} now")
     return sentences
+
+
+def repeats(row: Intent, other: Intent) -> bool:
+    """`row` is a further one of the same as `other`, which has or may have been made."""
+    return other.occurrence < row.occurrence and other.state in MAY_HAVE_HAPPENED | {IntentState.DONE}
+
+
+def asked_before(row: Intent) -> str:
+    return f"the same was asked for before in this run: {describe(row)}"
 
 
 def describe(row: Intent) -> str:

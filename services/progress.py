@@ -22,6 +22,7 @@ from pydantic import JsonValue
 from services.calls import Call
 from services.ending import settle, text_of
 from services.ledger import AskFirst, Go, Plan, Read, Resolve, Same, Say, denied_text, unknown_text
+from services.margins import BACKOFF_FIRST_S, backoff_s, believed_from, can_look_up, in_time, open_until, too_old
 from services.messages import Choice, IntentState, Question, Ruling
 from services.moves import (
     Answered,
@@ -41,17 +42,12 @@ from services.moves import (
     Wait,
 )
 from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotFound, NotSent, Pending, Rejected, Unknown
+from tools.status import only_of_itself
 
-BACKOFF_FIRST_S = 0.2
-BACKOFF_MAX_S = 5.0
-"""Between tries of one call: quick enough for a blip, slow enough not to press a receiver that is in trouble."""
 IN_FLIGHT_MAX_S = 60.0
 """How long a receiver may go on saying that it still works on the key, or that it has not finished, before a
 person is asked."""
 RECALL = "A request that is still under way cannot be recalled: did_not_happen sends another."
-SEND_WITHIN = 0.8
-"""The part of a send deadline in which another send under the same seal still makes sense; the rest is for its way
-out."""
 LOOK_UPS_MAX = 5
 """A look-up that gets no answer is tried so often; then a person decides without it."""
 
@@ -91,8 +87,7 @@ def advance(progress: Progress, event: Event) -> tuple[Progress, Move]:
         case LookedUp(found, at):
             return looked_up(replace(progress, look_ups=progress.look_ups + 1), found, at)
         case Nudged(question):
-            can_ask = question.kind == "unknown" and progress.tool is not None and progress.does.find is not None
-            return progress, LookUp() if can_ask else Ask(question)
+            return progress, LookUp() if question.kind == "unknown" and can_look_up(progress) else Ask(question)
         case Ruling():
             return ruled(progress, event)
         case _:
@@ -126,17 +121,22 @@ def answered(progress: Progress, answer: Answer, at: float) -> tuple[Progress, M
         case Rejected() if progress.intent is not None and progress.does.needs_look_up(answer):
             # The refusal may be of a repeat of what we did ourselves: the receiver is asked before it is believed.
             return replace(progress, refused=answer), LookUp()
+        case Rejected(reason) if progress.intent is not None and progress.doubt is not None and only_of_itself(answer):
+            words = f"{reason}; that says nothing about the request before"
+            return doubtful(progress, Unknown(words, Doubt.SERVER_ERROR), at)
         case Done() | Rejected():
             return final(progress, answer, at)
         case NotSent():
             return not_sent(progress, answer, at)
         case InFlight(reason, retry_after_s):
-            seconds = retry_after_s if retry_after_s is not None else backoff_s(progress.sends)
+            seconds = max(BACKOFF_FIRST_S, retry_after_s or backoff_s(progress.sends))
             if progress.waited_s + seconds > IN_FLIGHT_MAX_S:
                 return doubtful(progress, Unknown(f"{reason}, for {IN_FLIGHT_MAX_S:.0f} s", Doubt.STORED_ERROR), at)
             waiting = replace(progress, waited_s=progress.waited_s + seconds, sends=progress.sends - 1)
             return again(replace(waiting, doubt=Unknown(reason)), at, seconds, reason)
         case Pending(reason, retry_after_s):
+            if progress.intent is None:
+                return doubtful(progress, Unknown(reason, Doubt.JUDGED), at)
             return pending(progress, reason, retry_after_s)
         case Unknown():
             return doubtful(progress, answer, at)
@@ -161,7 +161,8 @@ def final(progress: Progress, answer: Done | Rejected, at: float) -> tuple[Progr
 def not_sent(progress: Progress, answer: NotSent, at: float) -> tuple[Progress, Move]:
     if progress.sends < progress.does.attempts and not answer.last:
         seconds = answer.retry_after_s if answer.retry_after_s is not None else backoff_s(progress.sends)
-        return again(progress, at, seconds, answer.reason)
+        if progress.doubt is None or in_time(progress, at + seconds):
+            return again(progress, at, seconds, answer.reason)
     if progress.doubt is not None and progress.intent is not None:
         return look_or_ask(progress, progress.doubt.reason)
     if progress.intent is not None:
@@ -173,15 +174,14 @@ def doubtful(progress: Progress, answer: Unknown, at: float) -> tuple[Progress, 
     """A doubtful answer: again, where the class allows and the doubt is of a kind that another send can end."""
     tool, policy = progress.does, progress.policy
     progress = replace(progress, doubt=answer, evidence=(*progress.evidence, answer.reason))
-    if answer.doubt is Doubt.KEY_REUSED:
+    if answer.doubt is Doubt.KEY_REUSED and progress.intent is not None:
         progress = progress.with_intent(alarm=True)
     can_help = answer.doubt not in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
     seconds = backoff_s(progress.sends)
-    in_time = not policy.within_deadline or at + seconds <= progress.sealed_at + tool.send_deadline_s
     if (
         policy.repeats_on_doubt
         and can_help
-        and in_time
+        and in_time(progress, at + seconds)
         and progress.sends < tool.attempts
         and not too_old(progress, at)
     ):
@@ -196,14 +196,12 @@ def again(progress: Progress, at: float, seconds: float, reason: str) -> tuple[P
     own seal."""
     if progress.intent is None:
         return progress, Wait(seconds, Send(), reason)
-    open_still = at + seconds <= progress.sealed_at + SEND_WITHIN * progress.does.send_deadline_s
-    return progress, Wait(
-        seconds, Send() if open_still and not progress.policy.alone else Seal(IntentState.ARMED), reason
-    )
+    same_seal = at + seconds <= open_until(progress) and not progress.policy.alone
+    return progress, Wait(seconds, Send() if same_seal else Seal(IntentState.ARMED), reason)
 
 
 def pending(progress: Progress, reason: str, retry_after_s: float | None) -> tuple[Progress, Move]:
-    seconds = retry_after_s if retry_after_s is not None else backoff_s(progress.look_ups + 1)
+    seconds = max(BACKOFF_FIRST_S, retry_after_s or backoff_s(progress.look_ups + 1))
     progress = replace(progress, doubt=Unknown(reason, Doubt.JUDGED))
     if progress.does.find is None or progress.waited_s + seconds > IN_FLIGHT_MAX_S:
         return ask(progress, "unknown", reason)
@@ -231,18 +229,17 @@ def looked_up(progress: Progress, found: Found, at: float) -> tuple[Progress, Mo
 
 def not_found(progress: Progress, reason: str, at: float) -> tuple[Progress, Move]:
     """ "Not found" counts only when a request can be neither under way nor unsettled any more."""
-    tool = progress.does
-    believed_from = progress.sealed_at + tool.send_deadline_s + tool.settle_s
-    if at < believed_from:
-        return progress, Wait(believed_from - at, LookUp(), "it is too early to believe that it did not happen")
+    tool, policy = progress.does, progress.policy
+    stuck = progress.doubt is not None and progress.doubt.doubt in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
+    repeatable = not stuck and progress.sends < 2 * tool.attempts
+    seconds = backoff_s(progress.look_ups)
+    if policy.within_deadline and repeatable and in_time(progress, at + seconds):
+        return again(progress, at, seconds, reason)
+    early_s = believed_from(progress) - at
+    if early_s > 0:
+        return progress, Wait(early_s, LookUp(), "it is too early to believe that it did not happen")
     progress = replace(progress, evidence=(*progress.evidence, reason))
-    repeatable = progress.doubt is None or progress.doubt.doubt not in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
-    if (
-        progress.policy.within_lifetime
-        and repeatable
-        and not too_old(progress, at)
-        and progress.sends < 2 * tool.attempts
-    ):
+    if policy.within_lifetime and repeatable and not too_old(progress, at):
         return progress, Seal(IntentState.ARMED)
     return ask(progress, "unknown", reason)
 
@@ -269,7 +266,7 @@ def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
 
 
 def look_or_ask(progress: Progress, reason: str) -> tuple[Progress, Move]:
-    return (progress, LookUp()) if progress.does.find is not None else ask(progress, "unknown", reason)
+    return (progress, LookUp()) if can_look_up(progress) else ask(progress, "unknown", reason)
 
 
 def ask(progress: Progress, kind: Literal["approval", "unknown"], reason: str) -> tuple[Progress, Move]:
@@ -293,15 +290,3 @@ def ask(progress: Progress, kind: Literal["approval", "unknown"], reason: str) -
 
 def answers_to(kind: Literal["approval", "unknown"]) -> tuple[Choice, ...]:
     return Question(key="", kind=kind, text="", digest="").choices()
-
-
-def too_old(progress: Progress, at: float) -> bool:
-    """The receiver may have forgotten the key: a send could be applied a second time."""
-    if progress.intent is None or progress.tool is None or not progress.policy.within_lifetime:
-        return False
-    age = progress.caps.safe_age_s(progress.does)
-    return age is not None and at - (progress.row.armed_at or at) > age
-
-
-def backoff_s(tries: int) -> float:
-    return float(min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** max(0, tries - 1)))

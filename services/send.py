@@ -14,9 +14,10 @@ from pydantic import Field
 from services.clock import wall_s
 from services.messages import Intent
 from services.moves import Prepared, Progress
-from tools.outcome import Answer, Doubt, Found, NotSent, Unknown
+from tools.outcome import Answer, Doubt, Found, NotSent, Rejected, Unknown
 from tools.plain import describe
 from tools.request import Request
+from tools.status import only_of_itself
 from tools.tool import Tool
 from tools.wire import Wire
 
@@ -96,6 +97,10 @@ async def send(wire: Wire, progress: Progress, sealed_here: Callable[[], bool]) 
     if isinstance(answer, NotSent) and not first:
         answer = Unknown(
             f"a worker died after this was armed, and the repeat was not sent: {answer.reason}", Doubt.CRASHED
+        )
+    if isinstance(answer, Rejected) and not first and only_of_itself(answer):
+        answer = Unknown(
+            f"a worker died after this was armed, and the repeat was turned away: {answer.reason}", Doubt.CRASHED
         )
     return Told(answer, wall_s())
 

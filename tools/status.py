@@ -22,6 +22,10 @@ KEY_ERROR_TYPE = "idempotency_error"
 # A 429 that no waiting within a run's budget will turn into a success.
 EXHAUSTED = frozenset({"insufficient_quota", "quota_exceeded"})
 
+# Turned away at the door, before anybody looks at a key; 412 speaks of a version, which our own earlier request may
+# have moved on.
+AT_THE_DOOR = frozenset({401, 403, 404, 405, 406, 407, 410, 411, 412, 413, 414, 415, 417, 421, 426, 428, 431, 451})
+
 Judge = Callable[[Reply], Answer]
 
 
@@ -38,6 +42,12 @@ def answer(reply: Reply, judge: Judge | None) -> Answer:
             return Unknown(f"{_words(reply)}; redirects are not followed", Doubt.SERVER_ERROR)
         case _:
             return Unknown(_words(reply), Doubt.SERVER_ERROR)
+
+
+def only_of_itself(answer: Rejected) -> bool:
+    """The refusal is of this request and says nothing about an earlier one with the same key, which may have been
+    applied."""
+    return answer.status in AT_THE_DOOR
 
 
 def _refusal(reply: Reply, trouble: Problem) -> Answer:
