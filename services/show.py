@@ -18,7 +18,6 @@ from services.messages import Choice, Intent, IntentState, RunEnd, RunState, can
 from services.overview import Ahead, Open, Overview
 from services.report import Commands
 from services.trouble import Trouble
-from tools.effect import POLICIES, Effect
 
 STATE_STYLES: dict[RunState | Ahead, str] = {
     RunState.COMPLETED: "green",
@@ -44,9 +43,6 @@ HINTS: dict[Choice, str] = {
     Choice.DID_NOT_HAPPEN: "if not: send it again",
     Choice.GIVE_UP: "if nobody can tell",
 }
-NO_RECALL = (
-    "a request that is still under way cannot be recalled: look at the receiver first, then say that it did not happen"
-)
 ARGUMENT_CHARS_MAX = 60
 NAME_CHARS = 22
 
@@ -182,9 +178,8 @@ def asking(seen: Overview, asked: Open, commands: Commands) -> list[Text]:
     lines += [pair("evidence", plain(each)) for each in question.evidence if each != question.text]
     if question.digest:
         lines.append(pair("digest of the bytes", question.digest))
-    repeatable = intent is None or POLICIES[Effect(intent.effect)].repeats_after_crash
-    if Choice.DID_NOT_HAPPEN in question.choices() and not repeatable:
-        lines.append(pair("beware", NO_RECALL))
+    if question.warning:
+        lines.append(pair("beware", plain(question.warning)))
     return lines + [pair(HINTS[choice], plain(line)) for choice, line in commands.answers(seen.run_id, asked).items()]
 
 
