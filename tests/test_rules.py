@@ -1,6 +1,7 @@
 """The rules of the house that a type checker and a linter do not know, read from the syntax trees."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,3 +130,16 @@ def test_the_effect_class_decides_in_one_table_only() -> None:
         )
     ]
     assert not comparing
+
+
+def test_every_test_that_the_documents_name_exists() -> None:
+    named: set[tuple[str, str]] = set()
+    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        named |= set(re.findall(r"(tests/[\w/]+\.py)(?:::(\w+))?", document.read_text()))
+    assert named
+    missing = [
+        f"{path}::{function}"
+        for path, function in sorted(named)
+        if not (ROOT / path).exists() or (function and f"def {function}(" not in (ROOT / path).read_text())
+    ]
+    assert not missing
