@@ -67,7 +67,7 @@ class Arrived:
 def judge(arrived: Arrived, provider: Provider) -> ModelAnswer:
     """The value that this answer is."""
     if 200 <= arrived.status < 300:
-        if "text/event-stream" in arrived.headers.get("content-type", ""):
+        if "text/event-stream" in arrived.headers.get("content-type", "").lower():
             words = "the server streams its answer although a whole one was asked for; switch streaming off there"
             return _failed(arrived, provider, Action.FAIL, Reason.STREAMED, words)
         return _judge_ok(arrived, provider)
@@ -80,7 +80,7 @@ def judge(arrived: Arrived, provider: Provider) -> ModelAnswer:
 
 def read_json(body: bytes) -> JsonValue:
     """The body as clean JSON, or as text where it is none."""
-    words = body.decode("utf-8", errors="replace")
+    words = body.decode("utf-8", errors="replace").removeprefix("\ufeff")
     try:
         return clean(json.loads(words, parse_int=_integer))
     except (ValueError, RecursionError):

@@ -5,15 +5,19 @@ stars.
 Must not know: how a request is made, what a reply means.
 """
 
+import re
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
+
+# Fields of a request that are made here; a setting must not replace them.
+MADE_HERE = ("messages", "model", "tools", "stream", "parallel_tool_calls")
 
 
 class Provider(BaseModel):
     """One OpenAI-compatible server and model."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     base_url: str = Field(
         "http://127.0.0.1:7002/v1", pattern=r"^https?://[^\s/@]+(/[^\s@]*)?$", description="Address up to /v1."
@@ -77,3 +81,17 @@ class Provider(BaseModel):
 
     price_in: float = Field(0, ge=0, description="Cents for a million tokens of input.")
     price_out: float = Field(0, ge=0, description="Cents for a million tokens of output.")
+
+    @field_validator("key")
+    @classmethod
+    def _fits_a_header(cls, key: SecretStr) -> SecretStr:
+        if not re.fullmatch(r"[\x21-\x7e]+", key.get_secret_value()):
+            raise ValueError("the key must be printable ASCII without white space: it is sent in a header")
+        return key
+
+    @field_validator("extra")
+    @classmethod
+    def _adds_only(cls, extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if taken := sorted(set(extra) & set(MADE_HERE)):
+            raise ValueError(f"{', '.join(taken)} cannot be added to a request: it is made here")
+        return extra

@@ -16,7 +16,6 @@ from services.transcript import Answered, Entry, Shortened, Told, Transcript
 from tests.mocks.process import MockProcess, running
 from tests.services.replies import LIMITS, MAIL, TOOLSET
 
-STRICT = {"strict": True}
 Results = Callable[[str, Mapping[str, Any]], str]
 
 
@@ -33,7 +32,7 @@ def prepare(
     """A script that answers the task `name`, and the switches."""
     script = {"match": f"^{name}\\b", "replies": replies, "loop": loop}
     mock.client.put(f"/scripts/{name}", json=script).raise_for_status()
-    mock.client.put("/switches", json={**STRICT, **switches}).raise_for_status()
+    mock.client.put("/switches", json={"strict": True, **switches}).raise_for_status()
 
 
 def turn(*calls: tuple[str, Any], **more: Any) -> dict[str, Any]:
@@ -273,10 +272,9 @@ async def test_attempts_are_requests(mock: MockProcess, fault: dict[str, Any]) -
 async def test_a_conversation_that_is_too_long_is_trimmed_once_and_goes_on(mock: MockProcess) -> None:
     """B20: and a message too large to be trimmed away ends with a name."""
     prepare(mock, "big", [*[turn(("search", {"query": str(n)})) for n in range(6)], {"content": "done"}])
-    mock.client.put("/switches", json={**STRICT, "max_request_bytes": 40_000}).raise_for_status()
+    mock.client.put("/switches", json={"strict": True, "max_request_bytes": 40_000}).raise_for_status()
     before = requests(mock)
-    first = await converse(mock, Transcript((Told("big"),)), results=lambda *_: "x" * 12_000)
-    transcript, _, _ = first
+    transcript, _, _ = await converse(mock, Transcript((Told("big"),)), results=lambda *_: "x" * 12_000)
     assert len(transcript.of(Shortened)) >= 1
     assert requests(mock) - before <= 2 * (transcript.turns + 1)
     decision, _, count = await task(mock, "big " + "y" * 50_000)
@@ -290,7 +288,7 @@ async def test_a_session_of_three_hundred_messages_stays_well_formed(mock: MockP
     replies = [turn(("search", '{"limit": 1}'), ("look_up_order", "{broken")), {"content": "answer {n}"}]
     script = {"match": r"^message (?P<n>\d+)", "replies": replies}
     mock.client.put("/scripts/message", json=script).raise_for_status()
-    mock.client.put("/switches", json={**STRICT, "max_request_bytes": 60_000}).raise_for_status()
+    mock.client.put("/switches", json={"strict": True, "max_request_bytes": 60_000}).raise_for_status()
     model = Model(Provider(base_url=f"{mock.url}/v1"))
     earlier: tuple[Entry, ...] = ()
     for number in range(300):

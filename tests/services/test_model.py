@@ -1,4 +1,4 @@
-"""The model's client against a small server of the test's own: what leaves, what comes back, what it survives."""
+"""The model's client: what leaves, what comes back, and within which time and size."""
 
 import asyncio
 import gzip
@@ -6,81 +6,25 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from aiohttp import web
-from pydantic import SecretStr
 
 from services.answer import Action, ModelFailed, ModelReply
-from services.history import history
 from services.model import Model, functions
 from services.provider import Provider
 from services.reason import Reason
-from services.transcript import Answered, Cut, Usage
-from tests.services.replies import LIMITS, TOOLSET, call, reply, said
-
-KEY = "sk-verysecret-0123456789"
-ANSWER = {
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "hé"}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 7, "completion_tokens": 3},
-}
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@dataclass
-class Server:
-    """Records every request and answers with `handler`."""
-
-    url: str = ""
-    seen: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-    handler: Handler | None = None
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.seen.append(({name.lower(): value for name, value in request.headers.items()}, await request.read()))
-        assert self.handler is not None
-        return await self.handler(request)
+from services.transcript import Cut, Usage
+from tests.services.model_server import ANSWER, KEY, Handler, Server, ask, conversation, json_answer, serving
+from tests.services.replies import TOOLSET
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    server = Server(handler=json_answer(ANSWER))
-    app = web.Application(client_max_size=10**8)
-    app.router.add_route("*", "/v1/chat/completions", server.handle)
-    app.router.add_route("*", "/elsewhere", server.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    server.url = f"http://{host}:{port}/v1"
-    yield server
-    await runner.cleanup()
-
-
-def json_answer(value: object, status: int = 200, **headers: str) -> Handler:
-    async def handle(_: web.Request) -> web.StreamResponse:
-        named = {name.replace("_", "-"): text for name, text in headers.items()}
-        return web.Response(
-            body=json.dumps(value), status=status, headers={"content-type": "application/json", **named}
-        )
-
-    return handle
-
-
-def conversation() -> list[dict[str, Any]]:
-    transcript = said(reply("I look. é\u2028🤔", call("search", '{ "limit" :1}', extra={"s": 1.50}), reasoning="hm"))
-    return history(transcript.add(Answered(1, ("nothing\n",))), Provider(), LIMITS)
-
-
-async def ask(server: Server | str, **settings: Any) -> ModelReply | ModelFailed:
-    url = server if isinstance(server, str) else server.url
-    model = Model(Provider(base_url=url, key=SecretStr(KEY), **settings), clock=lambda: 5.0)
-    try:
-        return await model.ask(conversation(), TOOLSET.values())
-    finally:
-        await model.close()
+    async with serving() as running:
+        yield running
 
 
 async def test_a_reply_is_what_the_server_sent(server: Server) -> None:
@@ -216,114 +160,6 @@ async def test_a_server_that_streams_gets_a_clear_error(server: Server) -> None:
     value = await ask(server)
     assert isinstance(value, ModelFailed)
     assert (value.action, value.reason) == (Action.FAIL, Reason.STREAMED)
-
-
-# Broken connections, each by a raw server that sees the request and then does this.
-
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-async def close_at_once(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.close()
-
-
-async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.readuntil(b"\r\n\r\n")
-    writer.transport.abort()
-
-
-async def close_after_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.readuntil(b"\r\n\r\n")
-    writer.close()
-
-
-def say(words: bytes) -> Talk:
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(words)
-        await writer.drain()
-        writer.close()
-
-    return talk
-
-
-CUT_BODY = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{"choices": ['
-CUT_CHUNK = b'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"cho\r\n'
-BAD_GZIP = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 9\r\n\r\nnot gzip!"
-LONG_HEADER = b"HTTP/1.1 200 OK\r\nx: " + b"y" * 100_000 + b"\r\n\r\n"
-CUT_ERROR = b"HTTP/1.1 500 Oh\r\ncontent-length: 900\r\n\r\nbo"
-
-
-@pytest.mark.parametrize(
-    "talk",
-    [
-        close_at_once,
-        reset,
-        close_after_request,
-        say(b""),
-        say(b"not http at all\r\n\r\n"),
-        say(b"HTTP/1.1 200"),
-        say(b"SSH-2.0-OpenSSH\r\n"),
-        say(CUT_BODY),
-        say(CUT_CHUNK),
-        say(BAD_GZIP),
-        say(LONG_HEADER),
-        say(CUT_ERROR),
-    ],
-)
-async def test_a_broken_connection_is_a_value_and_one_request(talk: Talk) -> None:
-    """B17, B18: every class of connection error is worth another try, which is not the client's to make."""
-    connections = 0
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal connections
-        connections += 1
-        await talk(reader, writer)
-
-    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with listener:
-        port = listener.sockets[0].getsockname()[1]
-        value = await ask(f"http://127.0.0.1:{port}/v1", deadline_s=5)
-    assert isinstance(value, ModelFailed)
-    assert (value.action, value.reason) == (Action.RETRY, Reason.MODEL_UNAVAILABLE)
-    assert value.detail.startswith("no answer: ")
-    assert connections == 1
-
-
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/v1", "http://no-such-host.invalid/v1", "https://{plain}/v1", "http://[::1]:1/v1"]
-)
-async def test_a_server_that_cannot_be_reached_is_a_value(server: Server, url: str) -> None:
-    plain = server.url.removeprefix("http://").removesuffix("/v1")
-    value = await ask(url.replace("{plain}", plain), deadline_s=5)
-    assert isinstance(value, ModelFailed)
-    assert (value.action, value.reason) == (Action.RETRY, Reason.MODEL_UNAVAILABLE)
-
-
-async def test_a_connection_that_died_while_it_was_idle_costs_no_hidden_request() -> None:
-    """The library's transport must not send a second time by itself."""
-    requests = 0
-    whole = json.dumps(ANSWER).encode()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal requests
-        head = await reader.readuntil(b"\r\n\r\n")
-        size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        await reader.readexactly(size)
-        requests += 1
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(whole) + whole)
-        await writer.drain()
-        await reader.readuntil(b"\r\n\r\n")
-        requests += 1
-        writer.close()
-
-    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
-    model = Model(Provider(base_url=f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"))
-    async with listener:
-        assert isinstance(await model.ask(conversation()), ModelReply)
-        assert isinstance(await model.ask(conversation()), ModelFailed)
-        await model.close()
-    assert requests == 2
 
 
 async def test_the_key_is_in_no_log_and_no_value(server: Server, caplog: pytest.LogCaptureFixture) -> None:
