@@ -14,9 +14,9 @@ from pathlib import Path
 
 from lab import judge, ports, report
 from lab.errors import LabError, UsageError
-from lab.paths import ROOT, shown
+from lab.paths import shown
 from lab.peers import Ingress, Model, Receiver
-from lab.process import wait_until
+from lab.process import run_to_end, wait_until
 from lab.rounds import Crash, Round, World, play
 from lab.show import Show
 from lab.signals import shielded
@@ -77,18 +77,7 @@ class Project:
             log.write(f"\n$ {' '.join(command)}\n")
             log.flush()
             try:
-                done = subprocess.run(
-                    command,
-                    cwd=ROOT,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    text=True,
-                    timeout=limit_s,
-                    check=False,
-                    start_new_session=True,
-                )
+                done = run_to_end(command, environment, limit_s, stderr=log)
             except subprocess.TimeoutExpired as error:
                 raise LabError(
                     f"`{' '.join(command[:6])}` took longer than {limit_s:g} s; see {shown(self._log)}"

@@ -5,6 +5,7 @@ whatever reason, it sends SIGKILL to those that still are the processes they wer
 standard library, since one starts with every stack.
 """
 
+import atexit
 import contextlib
 import os
 import signal
@@ -15,6 +16,7 @@ import threading
 from lab.paths import ROOT
 from lab.pids import is_same, mark
 
+_LEAVE_S = 2.0  # it has nothing to do but to see its input end
 _guard: subprocess.Popen[str] | None = None
 _lock = threading.Lock()
 
@@ -24,6 +26,7 @@ def watch(pid: int) -> None:
     global _guard  # noqa: PLW0603 - one guard for the whole process, for as long as it lives
     with _lock:
         if _guard is None or _guard.poll() is not None:
+            atexit.register(dismiss)
             _guard = subprocess.Popen(
                 [sys.executable, "-m", "lab.guard"],
                 cwd=ROOT,
@@ -37,6 +40,14 @@ def watch(pid: int) -> None:
         if known_mark is not None and _guard.stdin is not None:
             _guard.stdin.write(f"{pid} {known_mark}\n")
             _guard.stdin.flush()
+
+
+def dismiss() -> None:
+    """The ordinary end: the guard finds nothing left to do, and leaves before this process does."""
+    if _guard is not None and _guard.stdin is not None:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            _guard.stdin.close()
+            _guard.wait(_LEAVE_S)
 
 
 def main() -> None:

@@ -9,13 +9,15 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from lab import guard, pids, ports
 from lab.errors import LabError
 from lab.paths import ROOT
+from lab.signals import shielded
 
 POLL_S = 0.02
 # A signal is delivered and a process reaped within milliseconds; on a busy machine it may take longer, never this.
@@ -38,6 +40,35 @@ def environment(own: Mapping[str, str]) -> dict[str, str]:
     """The environment of a child: this process's, less every setting that would reach it by accident, plus its own."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PAWL_", "RESTATE_"))}
     return inherited | {"PYTHONUNBUFFERED": "1", "NO_PROXY": "127.0.0.1,localhost"} | dict(own)
+
+
+def run_to_end(
+    argv: Sequence[str], env: Mapping[str, str], limit_s: float, stderr: int | IO[str] = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end; its exit code and what it wrote. subprocess.TimeoutExpired after `limit_s`.
+
+    subprocess.run would lose the program where a signal arrives while it is being started.
+    """
+    child: subprocess.Popen[str] | None = None
+    try:
+        with shielded():
+            child = subprocess.Popen(
+                argv,
+                env=env,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
+            guard.watch(child.pid)
+        out, err = child.communicate(timeout=limit_s)
+        return subprocess.CompletedProcess(argv, child.returncode, out, err or "")
+    finally:
+        if child is not None and child.poll() is None:
+            child.kill()
+            child.wait(SIGNAL_DEADLINE_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +119,7 @@ class Process:
         if self.alive:
             raise LabError(f"the {self.command.name} is already running as pid {self.pid}")
         self.command.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.command.log.open("ab") as log:
+        with shielded(), self.command.log.open("ab") as log:
             self._child = subprocess.Popen(
                 self.command.argv,
                 env=environment(self.command.env),
@@ -98,7 +129,7 @@ class Process:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        guard.watch(self._child.pid)
+            guard.watch(self._child.pid)
 
     def wait_ready(self) -> None:
         """Wait until it serves; raises LabError with the end of its log where it died or took too long."""

@@ -87,8 +87,7 @@ class Stack:
         """Start everything at once, wait until it serves, register the first worker."""
         try:
             for process in self.processes():
-                with shielded():
-                    process.spawn()
+                process.spawn()
             for process in self.processes():
                 process.wait_ready()
             if self.workers:
@@ -136,8 +135,7 @@ class Stack:
         register in place of the worker's; an empty one registers nothing.
         """
         process = self._add(target, free_port(), env or {}, at)
-        with shielded():
-            process.spawn()
+        process.spawn()
         process.wait_ready()
         url = self.url(process) if known_as is None else known_as
         if url:

@@ -6,7 +6,6 @@ Rule: a target is known by its command line, its environment and its HTTP interf
 A target in a language of its own needs no line here: `lab.own` reads one from a file.
 """
 
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import LabError
-from lab.paths import ROOT
 from lab.peers import Admin
-from lab.process import environment
+from lab.process import environment, run_to_end
 
 _REGISTER_S = 30.0
 
@@ -163,16 +161,8 @@ def _pawl_env(listen: str, at: Addresses) -> Mapping[str, str]:
 
 
 def _register_pawl(at: Addresses, worker: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "services.register", "--worker", worker],
-        env=environment({"PAWL_ADMIN": at.admin}),
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_REGISTER_S,
-        check=False,
-    )
+    command = (sys.executable, "-m", "services.register", "--worker", worker)
+    done = run_to_end(command, environment({"PAWL_ADMIN": at.admin}), _REGISTER_S)
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise LabError(f"registering the worker {worker} ended with exit code {done.returncode}: {said}")

@@ -19,7 +19,7 @@ from lab.paths import shown
 from lab.process import GRACE_S, SIGNAL_DEADLINE_S, wait_until
 from lab.rounds import TASK
 from lab.show import Show
-from lab.signals import Interrupted, shielded
+from lab.signals import Interrupted
 from lab.stack import Stack
 
 _LOOK_S = 0.25
@@ -138,8 +138,7 @@ def _stay(stack: Stack, folder: Path, show: Show) -> NoReturn:
             if len(deaths) > _DEATHS_PER_MINUTE_MAX:
                 raise LabError(f"the {process.command.name} keeps ending.{process.log_tail()}")
             show.line(f"the {process.command.name} (pid {process.pid}) ended with {process.how_it_ended()}")
-            with shielded():
-                process.spawn()
+            process.spawn()
             process.wait_ready()
             _describe(stack, folder)
             show.line(f"the {process.command.name} was started again as pid {process.pid}")

@@ -1,12 +1,16 @@
 """Signals arrive at once, except where they are kept until a block ends."""
 
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from lab import signals
+from lab import guard, pids, signals
+from lab.process import run_to_end
 from lab.signals import Interrupted, shielded
+from tests.lab.programs import web_server
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +46,26 @@ def test_a_teardown_drops_what_comes_meanwhile() -> None:
         signal.raise_signal(signal.SIGINT)
     with shielded():
         pass
+
+
+def test_a_signal_in_the_middle_of_a_start_loses_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process exists before its pid is known to anyone who could end it."""
+    monkeypatch.setattr(guard, "watch", lambda _pid: signal.raise_signal(signal.SIGINT))
+    process = web_server(tmp_path)
+    with pytest.raises(Interrupted):
+        process.spawn()
+    assert process.alive
+    process.end(grace_s=1)
+
+
+def test_a_program_that_is_run_to_its_end_is_killed_when_a_signal_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    def note_and_interrupt(pid: int) -> None:
+        started.append(pid)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(guard, "watch", note_and_interrupt)
+    with pytest.raises(Interrupted):
+        run_to_end([sys.executable, "-c", "import time; time.sleep(60)"], {}, limit_s=30)
+    assert pids.state(started[0]) is None
