@@ -91,6 +91,12 @@ class Cell:
         rows = [row for row in self.world.stack.receiver.requests() if row["n"] > self.after]
         return any(row["effect"] == self.kind.effect for row in rows)
 
+    def applied(self) -> int:
+        """How many effects that is; repeating a write leaves the same state, so what was written counts, not how
+        often."""
+        effects = self.effects()
+        return len({str(row["body"]) for row in effects}) if self.kind is SET else len(effects)
+
     def requests(self) -> list[RequestRow]:
         """What arrived under the keys of the run; of a read, what arrived for the subject."""
         if not self.kind.changes:

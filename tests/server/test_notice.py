@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lab.stack import Stack
-from tests.server.conftest import QUICK
+from tests.server.stand import QUICK
 from tests.server.world import World, call, calls
 
 SECRET = "whsec_test"
