@@ -2,22 +2,22 @@
 
 Rule: every status and every body gives a value. The server's own words are kept, shortened, and without the API key.
 
-| answer                                        | value                                                      |
-| --------------------------------------------- | ---------------------------------------------------------- |
-| 200 with a choice that holds a message        | ModelReply                                                 |
-| 200 that holds an error                       | as if the error had come under its own status              |
-| 200 without a choice, or no JSON              | RETRY no_answer                                            |
-| 200 whose finish reason is the server's error | RETRY model_unavailable                                    |
-| any 2xx as text/event-stream                  | FAIL streamed                                              |
-| 3xx                                           | FAIL bad_request: the address is another                   |
-| 400, 413, 422 about the context's length      | TRIM context_too_long                                      |
-| any 4xx with code content_filter              | ModelReply that is a refusal                               |
-| 401, 403                                      | FAIL unauthorised                                          |
-| 402, and 429 about an empty account           | FAIL quota_exhausted                                       |
-| 404                                           | FAIL model_not_found                                       |
-| 429                                           | WAIT rate_limited, with the wait that is named             |
-| 408, 409, 425, 5xx                            | RETRY model_unavailable, with the wait that is named       |
-| other 4xx                                     | FAIL bad_request                                           |
+| answer                                          | value                                                      |
+| ----------------------------------------------- | ---------------------------------------------------------- |
+| 200 with a choice that holds a message          | ModelReply                                                 |
+| 200 that holds an error                         | as if the error had come under its own status              |
+| 200 without a choice, or no JSON                | RETRY no_answer                                            |
+| 200 whose finish reason is the server's error   | RETRY model_unavailable                                    |
+| any 2xx as text/event-stream                    | FAIL streamed                                              |
+| 3xx                                             | FAIL bad_request: the address is another                   |
+| 400, 413, 422 about the context's length        | TRIM context_too_long                                      |
+| any 4xx with code content_filter                | ModelReply that is a refusal                               |
+| 402, any 4xx whose code is of an empty account  | FAIL quota_exhausted                                       |
+| 401, 403                                        | FAIL unauthorised                                          |
+| 404                                             | FAIL model_not_found                                       |
+| 429                                             | WAIT rate_limited, with the wait that is named             |
+| 408, 409, 425, 5xx                              | RETRY model_unavailable, with the wait that is named       |
+| other 4xx                                       | FAIL bad_request                                           |
 Must not know: the client library, retries, the run.
 """
 
@@ -39,9 +39,7 @@ from tools.size import shorten
 
 DETAIL_BYTES = 600
 _BYTES_PER_TOKEN = 4
-_EMPTY_ACCOUNT = (
-    "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance", "quota_exceeded",
-)  # fmt: skip
+_EMPTY_ACCOUNT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance")
 _TOO_LONG_CODES = ("context_length_exceeded", "context_window_exceeded", "request_too_large", "string_above_max_length")
 _TOO_LONG = re.compile(
     r"context (length|window|size)|maximum context|prompt is too long|input (is )?too long|too many (input )?tokens"
@@ -152,7 +150,7 @@ def _judge_error(arrived: Arrived, provider: Provider, status: int, body: JsonVa
         refusal = shorten(masked(words, provider), DETAIL_BYTES)
         raw: dict[str, JsonValue] = {"role": "assistant", "content": None, "refusal": refusal}
         return ModelReply(raw, "content_filter", Usage(estimated=True), Cut.NO, arrived.at, filtered=True)
-    if status == 402 or (status == 429 and named & set(_EMPTY_ACCOUNT)):
+    if status == 402 or (status < 500 and named & set(_EMPTY_ACCOUNT)):
         return _failed(arrived, provider, Action.FAIL, Reason.QUOTA_EXHAUSTED, said)
     if status in (401, 403):
         return _failed(arrived, provider, Action.FAIL, Reason.UNAUTHORISED, said)

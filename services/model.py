@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Action", "Fail", "Model", "ModelAnswer", "ModelFailed", "ModelReply", "Retry", "functions", "plan"]
 
-# A server on this planet accepts a connection within a second; ten allow for a bad moment.
+# A server that is up accepts a connection within a second; ten allow for a bad moment.
 CONNECT_S = 10.0
-_READ_BYTES = 65_536
 
 
 class Model:

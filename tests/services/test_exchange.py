@@ -29,7 +29,7 @@ MOVED = "3xx"
 TOO_LONG = "400, 413, 422 about the context's length"
 FILTERED = "any 4xx with code content_filter"
 NO_ACCESS = "401, 403"
-NO_MONEY = "402, and 429 about an empty account"
+NO_MONEY = "402, any 4xx whose code is of an empty account"
 NOT_FOUND = "404"
 BUSY = "429"
 DOWN = "408, 409, 425, 5xx"
@@ -86,11 +86,12 @@ CASES = [
     Case(FILTERED, answer(400, error("content_filter", "policy")), refuses),
     Case(FILTERED, answer(403, error("content_policy_violation", "policy")), refuses),
     Case(FILTERED, answer(400, {"error": {"innererror": {"code": "ResponsibleAIPolicyViolation"}}}), refuses),
-    Case(NO_ACCESS, answer(401, error("invalid_api_key")), fails(Action.FAIL, Reason.UNAUTHORISED)),
-    Case(NO_ACCESS, answer(403, b"Forbidden"), fails(Action.FAIL, Reason.UNAUTHORISED, "Forbidden")),
     Case(NO_MONEY, answer(429, error("insufficient_quota")), no_money),
     Case(NO_MONEY, answer(429, error(None, kind="insufficient_quota")), no_money),
+    Case(NO_MONEY, answer(403, error("billing_not_active")), no_money),
     Case(NO_MONEY, answer(402, error("x")), no_money),
+    Case(NO_ACCESS, answer(401, error("invalid_api_key")), fails(Action.FAIL, Reason.UNAUTHORISED)),
+    Case(NO_ACCESS, answer(403, b"Forbidden"), fails(Action.FAIL, Reason.UNAUTHORISED, "Forbidden")),
     Case(
         NOT_FOUND,
         answer(404, error("model_not_found", "no gpt-9")),
