@@ -66,9 +66,9 @@ def run_to_end(
         out, err = child.communicate(timeout=limit_s)
         return subprocess.CompletedProcess(argv, child.returncode, out, err or "")
     finally:
-        if child is not None and child.poll() is None:
-            child.kill()
-            child.wait(SIGNAL_DEADLINE_S)
+        if child is not None:
+            with child:  # closes its pipes and waits for it
+                child.kill()
 
 
 @dataclass(frozen=True, slots=True)
