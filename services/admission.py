@@ -1,4 +1,4 @@
-"""What a request may have: a pass of its own or the record of an earlier one, and which limits. Pure.
+"""What a request may have: a pass of its own, or the record of an earlier one. Pure.
 
 Rule: the run id is the identity of the request. The same id with another request is refused, and so is a pass that is
 not the next.
@@ -8,7 +8,6 @@ Must not know: how a pass is run.
 from restate import TerminalError
 
 from services import public
-from services.limits import Limits
 from services.messages import RunEnd, RunRequest, Tombstone
 
 
@@ -29,12 +28,3 @@ def ended_before(last: RunEnd | Tombstone | None, request: RunRequest, digest: s
 
 def other_request(run_id: str) -> str:
     return f"run {run_id} was started with another request; use a new run id for a new task."
-
-
-def tightened(limits: Limits, request: RunRequest) -> Limits:
-    """The settings' limits, or the run's own where those are stricter."""
-    wanted = request.limits.model_dump(exclude_none=True) if request.limits is not None else {}
-    stricter = {
-        name: value for name, value in wanted.items() if (most := getattr(limits, name)) is None or value < most
-    }
-    return limits.model_copy(update=stricter)

@@ -11,16 +11,18 @@ from uuid import UUID
 from restate import TerminalError
 
 from services.messages import RunEnd
+from services.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Result of the step that begins a pass: the candidate for the root, the journal's home, and when (unix
-    seconds)."""
+    """Result of the step that begins a pass: the candidate for the root, the journal's home, when (unix seconds), and
+    the terms."""
 
     candidate: UUID
     invocation: str
     at: float
+    terms: Terms
     kind: Literal["opened"] = "opened"
 
 

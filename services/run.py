@@ -15,7 +15,7 @@ from uuid import UUID
 from restate import ObjectContext, TerminalError
 
 from services import public, state
-from services.admission import ended_before, other_request, tightened
+from services.admission import ended_before, other_request
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.conversation import spoken
@@ -30,7 +30,8 @@ from services.model import Fail, plan
 from services.notice import TOLD, Event, Tell
 from services.outside import Outside
 from services.passes import Denied, Opened, Over, is_cancel
-from services.people import ask
+from services.people import ask as ask_people
+from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
 from services.turn import Turn
 from services.undo import insist, undo
@@ -48,9 +49,8 @@ class Run:
         self.digest = request.digest()
         self.candidate = ctx.uuid()
         self.journal = Journal(ctx, outside.busy)
-        self.limits = tightened(outside.limits, request)
-        self.grant = request.grant or outside.grant
-        self.caps = replace(outside.caps, unknown=request.unknown or outside.caps.unknown)
+        self.terms = terms_of(outside, request)
+        self.provider = outside.provider
         self.passes_ended = 0
         self.transcript = Transcript(earlier=spoken(request.earlier))
         self.shown: object = None
@@ -78,13 +78,14 @@ class Run:
         return self._close(end)
 
     async def _begin(self) -> None:
-        candidate, invocation = self.candidate, self.journal.invocation
+        candidate, invocation, terms = self.candidate, self.journal.invocation, self.terms
 
         async def begin() -> Opened:
-            return Opened(candidate, invocation, wall_s())
+            return Opened(candidate, invocation, wall_s(), terms)
 
         opened: Opened = await self.journal.run("begin", (Opened,), begin)
         self.journal.home = opened.invocation
+        self.terms, self.provider = opened.terms, opened.terms.provider(self.outside.provider)
         self._now(opened.at)
         root = await state.root(self.ctx)
         if root is None:
@@ -92,7 +93,7 @@ class Run:
             self._open(Ledger(opened.candidate, 1))
         else:
             await self._further_pass(root, {})
-        told = [self.outside.instructions, summary(self._turn.ledger.rows.values())]
+        told = [self.terms.instructions, summary(self._turn.ledger.rows.values())]
         instructions = (Told(text, "system", self.at) for text in told if text)
         task = Told(self.request.task, at=self.at)
         self.transcript = replace(self.transcript, entries=(*instructions, task, *self.transcript.entries))
@@ -112,7 +113,7 @@ class Run:
 
     async def _next(self) -> RunEnd | None:
         """One decision, obeyed."""
-        match decide(self.transcript, self.outside.tools, self.limits, self.outside.provider):
+        match decide(self.transcript, self._granted(), self.terms.limits, self.provider):
             case CallModel(number):
                 return await self._ask_model(number)
             case CallTools(number, calls):
@@ -138,7 +139,7 @@ class Run:
             if isinstance(answer, ModelReply):
                 self.transcript = self.transcript.add(answer.replied(number))
                 return None
-            what = plan(failures, answer, self.outside.provider, self.ctx.random().random())
+            what = plan(failures, answer, self.provider, self.ctx.random().random())
             failures.append(answer)
             if isinstance(what, Fail):
                 return self._end(RunState.FAILED, what.reason.value, what.detail)
@@ -151,11 +152,13 @@ class Run:
                 self._show(RunState.RUNNING)
 
     async def _model_step(self, number: int) -> ModelAnswer:
-        messages = history(self.transcript, self.outside.provider, self.limits)
-        tools = self._granted()
-        return await self.journal.run(
-            f"model {number}", (ModelReply, ModelFailed), lambda: self.outside.model.ask(messages, tools)
-        )
+        transcript, limits, tools = self.transcript, self.terms.limits, self._granted().values()
+
+        async def ask() -> ModelAnswer:
+            # The history grows with the run; a replay, which does not come here, need not make it.
+            return await self.outside.model.ask(history(transcript, self.outside.provider, limits), tools)
+
+        return await self.journal.run(f"model {number}", (ModelReply, ModelFailed), ask)
 
     async def _refresh(self) -> None:
         """The journal goes on in another invocation: everything that was read before may be old."""
@@ -179,9 +182,7 @@ class Run:
         assert self.journal.home is not None
         begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.home)
         state.set_begun(self.ctx, begun)
-        self.turn = Turn(
-            self.ctx, self.journal, self.outside, ledger, self._show, self.grant, self.caps, self.at, ledger.asked
-        )
+        self.turn = Turn(self.ctx, self.journal, self.outside, self.terms, ledger, self._show, self.at, ledger.asked)
         self._show(RunState.RUNNING)
 
     async def _check_declarations(self, rows: list[Intent]) -> None:
@@ -206,7 +207,7 @@ class Run:
     async def _ask_person(self, key: str, text: str) -> bool:
         question = Question(key=key, kind="approval", text=text, digest="")
         self._show(RunState.WAITING_APPROVAL, text, questions=(question,))
-        ruling, waited_s = await ask(self.ctx, question, self.outside.people.approval_expires_s)
+        ruling, waited_s = await ask_people(self.ctx, question, self.terms.approval_expires_s)
         self._now(ruling.at)
         self.transcript = self.transcript.add(Waited(waited_s))
         self._show(RunState.RUNNING)
@@ -246,7 +247,7 @@ class Run:
             detail=detail,
             answer=answer,
             pass_number=self._pass,
-            used=used(self.transcript, self.outside.provider),
+            used=used(self.transcript, self.provider),
             at=self.at,
         )
 
@@ -269,8 +270,8 @@ class Run:
             reason=reason,
             since=self.at,
             until=until,
-            used=used(self.transcript, self.outside.provider),
-            left=left(self.transcript, self.limits, self.outside.provider),
+            used=used(self.transcript, self.provider),
+            left=left(self.transcript, self.terms.limits, self.provider),
             questions=questions,
         )
         state.set_run_row(self.ctx, row)
@@ -289,6 +290,7 @@ class Run:
     def _now(self, at: float) -> None:
         self.at = max(self.at, at)
 
-    def _granted(self) -> list[Tool]:
-        allowed = self.grant.tools
-        return [tool for tool in self.outside.tools.values() if allowed is None or tool.name in allowed]
+    def _granted(self) -> dict[str, Tool]:
+        """The tools that the model hears of."""
+        allowed = self.terms.grant.tools
+        return {name: tool for name, tool in self.outside.tools.items() if allowed is None or name in allowed}

@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     # Limits of a run
     max_turns: int = Field(50, ge=1, description="Replies of the model in one run.")
     max_calls: int = Field(200, ge=0, description="Tool calls in one run.")
-    max_tokens: int = Field(1_000_000, ge=1, description="Tokens in one run, input and output.")
+    max_tokens: int = Field(2_000_000, ge=1, description="Tokens in one run, input and output.")
     max_cost_cents: float | None = Field(None, gt=0, description="Cost of one run, by the prices above.")
     max_wall_s: float = Field(6 * 3600, gt=0, description="Time of one run, without waits for people.")
     max_bad_turns: int = Field(3, ge=1, description="Replies in a row that cannot be used.")

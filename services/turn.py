@@ -21,11 +21,10 @@ from services.ending import landed
 from services.journal import Journal
 from services.lane import Lane, standing
 from services.ledger import Go, Ledger, plan
-from services.messages import Grant, Intent, IntentState, Question, Ruling, RunState
+from services.messages import Intent, IntentState, Question, Ruling, RunState
 from services.moves import (
     Answered,
     Ask,
-    Caps,
     Event,
     Follow,
     LookedUp,
@@ -41,7 +40,8 @@ from services.moves import (
 from services.outside import Outside
 from services.people import REMIND_MAX_S, pause_s
 from services.progress import advance, begin
-from tools.size import shorten
+from services.terms import Terms
+from tools.size import cap
 
 CANCELS_MAX = 50
 """A run that is being cancelled is not held up by this many further cancels."""
@@ -56,10 +56,9 @@ class Turn:
     ctx: ObjectContext
     journal: Journal
     outside: Outside
+    terms: Terms
     ledger: Ledger
     show: Show
-    grant: Grant
-    caps: Caps
     at: float = 0.0
     asked: Mapping[str, int] = field(default_factory=dict)
     """How often each identity was asked for in the turns that are over: a turn that is done anew counts its asks
@@ -75,18 +74,16 @@ class Turn:
         """The texts that answer the calls, in their order."""
         self.lanes, self.pending, self.steps, self.alone = [], {}, {}, None
         for call in calls:
-            ledger, planned = plan(
-                self.ledger, call, self.outside.tools, self.grant, self.outside.people.approve_above_cents
-            )
-            self.ledger = ledger
-            self.lanes.append(Lane(*begin(call, planned, self.caps, self.at)))
+            terms = self.terms
+            self.ledger, planned = plan(self.ledger, call, self.outside.tools, terms.grant, terms.approve_above_cents)
+            self.lanes.append(Lane(*begin(call, planned, terms.caps(), self.at)))
         await self._drive(number)
         self.asked = self.ledger.asked
-        return tuple(shorten(lane.text or "", self.outside.limits.result_bytes) for lane in self.lanes)
+        return tuple(str(cap(lane.text or "", self.terms.limits.result_bytes)) for lane in self.lanes)
 
     async def perform_undo(self, call: Call, go: Go, number: int) -> IntentState:
         """One undo, also while further cancels arrive; people are not asked."""
-        caps = replace(self.caps, unknown="tell")
+        caps = replace(self.terms.caps(), unknown="tell")
         self.lanes, self.pending, self.steps, self.alone = [Lane(*begin(call, go, caps, self.at))], {}, {}, None
         for _ in range(CANCELS_MAX):
             try:
@@ -251,7 +248,7 @@ class Turn:
         lane.question, lane.doing = question, "ask"
         assert lane.awakeable is not None
         name, answer = lane.awakeable
-        expires_s = self.outside.people.approval_expires_s
+        expires_s = self.terms.approval_expires_s
         call = self.ctx.object_call(put, self.ctx.key(), Put(question=question, awakeable=name, expires_s=expires_s))
 
         async def heard() -> None:
@@ -265,7 +262,7 @@ class Turn:
         self.pending[call] = heard
 
     def _listen(self, lane: Lane, question: Question, answer: RestateDurableFuture[Any], heard: Heard) -> None:
-        seconds = pause_s(lane.remind_s, question, heard, self.outside.people.approval_expires_s)
+        seconds = pause_s(lane.remind_s, question, heard, self.terms.approval_expires_s)
         lane.remind_s = min(REMIND_MAX_S, 2 * lane.remind_s)
         timer = self.ctx.sleep(timedelta(seconds=seconds))
 
