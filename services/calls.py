@@ -30,7 +30,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from services.limits import Limits
-from services.reply import RawCall, Reading, preview, read
+from services.reply import RawCall, Reading, preview
 from services.transcript import Cut, Replied, Transcript
 from tools.effect import POLICIES
 from tools.size import shorten
@@ -81,7 +81,7 @@ def bad_streak(transcript: Transcript, toolset: Mapping[str, Tool], limits: Limi
 
 def fault_of(reply: Replied, toolset: Mapping[str, Tool], limits: Limits) -> Fault | None:
     """Why a reply is bad; None where it is in order. An unknown tool or a refused argument is no fault of the reply."""
-    reading = read(reply.raw)
+    reading = reply.reading
     if is_cut(reply, reading, limits):
         return Fault.CUT
     if reading.calls:
@@ -103,7 +103,7 @@ def is_cut(reply: Replied, reading: Reading, limits: Limits) -> bool:
 
 def judged(reply: Replied, ids: tuple[str, ...], toolset: Mapping[str, Tool], limits: Limits) -> tuple[Call, ...]:
     """The calls of a reply, each with its arguments or its problem; `ids` are what the history calls them."""
-    reading = read(reply.raw)
+    reading = reply.reading
     cut = is_cut(reply, reading, limits)
     calls = []
     for index, raw in enumerate(reading.calls):

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from services.echo import Message, assistant
 from services.limits import Limits
 from services.provider import Provider
-from services.reply import given_ids, read, usable_id
+from services.reply import given_ids, usable_id
 from services.transcript import Answered, Cut, Entry, Replied, Shortened, Told, Transcript
 from services.trim import Group, group, trim
 from tools.plain import text
@@ -85,7 +85,7 @@ def _note(said: Sequence[Entry]) -> str:
     last = said[-1] if said else None
     if not isinstance(last, Replied):
         return ""
-    reading = read(last.raw)
+    reading = last.reading
     if reading.calls or not (reading.text.strip() or last.cut is Cut.YES):
         return ""
     return f"\n\n({CUT_NOTE if last.cut is Cut.YES else NO_CALL_NOTE})"
@@ -95,7 +95,7 @@ def _turn(
     entry: Replied, ids: tuple[str, ...], following: Entry | None, provider: Provider, limits: Limits
 ) -> list[Group]:
     """The messages of one turn, or none where the reply holds nothing that can be sent back."""
-    reading = read(entry.raw)
+    reading = entry.reading
     message = assistant(entry.raw, reading, ids, provider, limits)
     if not reading.calls:
         return [group((message,))] if reading.text.strip() and isinstance(following, Told) else []

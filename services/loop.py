@@ -33,7 +33,7 @@ from services.history import call_ids
 from services.limits import REASONS, Limits, allowed, reached
 from services.provider import Provider
 from services.reason import Limit, Reason
-from services.reply import cap_text, read
+from services.reply import cap_text
 from services.transcript import Answered, Replied, Told, Transcript
 from tools.tool import Tool
 
@@ -116,7 +116,7 @@ def decide(transcript: Transcript, toolset: Mapping[str, Tool], limits: Limits, 
 def _after_reply(
     reply: Replied, transcript: Transcript, toolset: Mapping[str, Tool], limits: Limits, provider: Provider
 ) -> Decision:
-    reading = read(reply.raw)
+    reading = reply.reading
     if reading.refusal:
         return Refuse(cap_text(reading.refusal, limits.answer_bytes))
     if reply.filtered:

@@ -7,11 +7,13 @@ Must not know: Restate, the wire format of a request, what is decided.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal, TypeVar
 
 from pydantic import JsonValue
 
 from services.reason import Limit
+from services.reply import Reading, read
 
 
 class Cut(StrEnum):
@@ -42,7 +44,7 @@ class Told:
     kind: Literal["told"] = "told"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Replied:
     """One reply of the model: the assistant message as it came (cleaned text, nothing else changed). Turns count from
     1."""
@@ -56,6 +58,11 @@ class Replied:
     """The provider says that its filter stopped the reply."""
     at: float = 0.0
     kind: Literal["replied"] = "replied"
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What the message says. Every decision and every request looks at it, so it is read once."""
+        return read(self.raw)
 
 
 @dataclass(frozen=True, slots=True)
