@@ -20,7 +20,7 @@ upper = $(shell echo $(1) | tr a-z A-Z)
 RESTATE_FOUND := $(or $(RESTATE_SERVER),$(shell command -v restate-server))
 STAMPS := .venv/.ready $(if $(RESTATE_FOUND),,node_modules/.ready)
 
-.PHONY: help setup demo up down test test-long lint format lock compose-test clean
+.PHONY: help setup demo up down test test-long lab-peers lint format lock compose-test clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -55,6 +55,20 @@ test: setup ## the tests, those on a real restate-server included
 test-long: setup ## the tests that take longer
 	$(PY) -m pytest -m long
 
+# The peers have an environment of their own: nothing of theirs is ever loaded beside the agent.
+TYPESCRIPT := lab/contestants/typescript
+lab-peers: .venv-lab/.ready $(TYPESCRIPT)/node_modules/.ready ## install the other engines that the lab compares with (optional)
+
+.venv-lab/.ready: requirements-lab.lock
+	@echo "installing the peers' Python packages into .venv-lab"
+	@$(PYTHON) -m venv .venv-lab
+	@.venv-lab/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-lab.lock
+	@touch $@
+
+$(TYPESCRIPT)/node_modules/.ready: $(addprefix $(TYPESCRIPT)/,package-lock.json package.json .npmrc)
+	@if command -v npm >/dev/null; then echo "installing the peer's npm packages into $(TYPESCRIPT)" && cd $(TYPESCRIPT) && npm ci --silent && touch node_modules/.ready; \
+	else echo "npm was not found: the peer in TypeScript is left out"; fi
+
 lint: setup ## rules, format and strict types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -72,7 +86,9 @@ COMPILE = $(PY) -m piptools compile --quiet --generate-hashes --strip-extras --a
 lock: setup ## remake the locks from requirements*.in and package.json
 	$(COMPILE) --output-file requirements.lock requirements.in
 	$(COMPILE) --output-file requirements-dev.lock requirements-dev.in
+	$(COMPILE) --output-file requirements-lab.lock requirements-lab.in
 	npm install --package-lock-only
+	cd $(TYPESCRIPT) && npm install --package-lock-only
 
 clean: ## remove what setup and the stack left; stop the stack first
-	rm -rf .venv node_modules .pawl .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules .venv-lab $(TYPESCRIPT)/node_modules .pawl .mypy_cache .pytest_cache .ruff_cache .hypothesis
