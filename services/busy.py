@@ -1,6 +1,6 @@
-"""How many steps of this worker are in flight, so that it can leave when there are none.
+"""What this worker has in flight, and whether it is leaving.
 
-Rule: a count and an event, in one event loop.
+Rule: counts and events, in one event loop. Once the worker leaves, no further step begins.
 Must not know: what a step does.
 """
 
@@ -13,6 +13,7 @@ class Busy:
 
     def __init__(self) -> None:
         self.steps = 0
+        self.leaving = False
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -25,6 +26,16 @@ class Busy:
         self.steps -= 1
         if self.steps == 0:
             self._idle.set()
+
+    def leave(self) -> None:
+        """From now on nothing begins."""
+        self.leaving = True
+
+    async def may_begin(self) -> None:
+        """Returns at once, or never where the worker leaves: the process ends first, and the next worker does the
+        step. A failure instead would count as one, and Restate would send the run here again."""
+        if self.leaving:
+            await asyncio.get_running_loop().create_future()
 
     async def idle(self, within_s: float) -> bool:
         """Waits until nothing is in flight; False where that took longer."""

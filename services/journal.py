@@ -12,14 +12,17 @@ Must not know: models, tools, the ledger.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Generic, Literal, TypeVar
 
 from restate import Context, RestateDurableFuture, RunOptions
 
 from services.busy import Busy
 from services.codec import codec
+from services.watch import About, Stepped, Watch, outcome_of
 
 T = TypeVar("T")
+NOTHING = About()
 Kind = Any
 """A dataclass. The type checker has no word for a class that is also hashable."""
 
@@ -45,29 +48,42 @@ class Step(Generic[T]):
 
 
 class Journal:
-    """The journal of one attempt. `home` is the invocation that owns it, None until the first step has told."""
+    """The journal of one attempt at a run. `home` is the invocation that owns it, None until the first step has
+    told."""
 
-    def __init__(self, ctx: Context, busy: Busy) -> None:
+    def __init__(self, ctx: Context, run_id: str, busy: Busy, watch: Watch) -> None:
         self._ctx = ctx
+        self._run_id = run_id
         self._busy = busy
+        self._watch = watch
         self.invocation = ctx.request().id
         self.home: str | None = None
         self._ran_here: set[str] = set()
 
-    def step(self, name: str, kinds: tuple[Kind, ...], action: Callable[[], Awaitable[T]]) -> Step[T]:
+    def step(
+        self,
+        name: str,
+        kinds: tuple[Kind, ...],
+        action: Callable[[], Awaitable[T]],
+        about: About = NOTHING,
+        *,
+        while_leaving: bool = False,
+    ) -> Step[T]:
         """Create a step whose result is one of `kinds`, which are dataclasses told apart by `kind`.
 
         Steps that are created before one of them is awaited run at the same time; the journal keeps the order of
-        creation.
+        creation. `while_leaving`: the step looks itself whether the worker leaves, and has a result for that.
         """
         home, invocation = self.home, self.invocation
 
         async def attempt() -> T | Stale:
             if home is not None and home != invocation:
                 return Stale(invocation)
+            if not while_leaving:
+                await self._busy.may_begin()
             self._ran_here.add(name)
             with self._busy:
-                return await action()
+                return await self._watched(name, action, about)
 
         options: RunOptions[Any] = RunOptions(serde=codec(*kinds, Stale))
         return Step(name, self._ctx.run_typed(name, attempt, options))
@@ -80,9 +96,23 @@ class Journal:
             raise Restarted(value.invocation)
         return value  # type: ignore[no-any-return]
 
-    async def run(self, name: str, kinds: tuple[Kind, ...], action: Callable[[], Awaitable[T]]) -> T:
-        return await self.result(self.step(name, kinds, action))
+    async def run(
+        self, name: str, kinds: tuple[Kind, ...], action: Callable[[], Awaitable[T]], about: About = NOTHING
+    ) -> T:
+        return await self.result(self.step(name, kinds, action, about))
 
     def ran_here(self, name: str) -> bool:
         """True where this very attempt executed the step, so that no earlier attempt can have gone past it."""
         return name in self._ran_here
+
+    async def _watched(self, name: str, action: Callable[[], Awaitable[T]], about: About) -> T:
+        value, outcome, begun = None, "raised", perf_counter()
+        try:
+            value = await action()
+            outcome = outcome_of(value)
+        finally:
+            kind = about.kind or name.partition(" ")[0]
+            seconds = perf_counter() - begun
+            step = Stepped(self._run_id, self.invocation, name, kind, about, outcome, seconds)
+            self._watch.stepped(step, value)
+        return value

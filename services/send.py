@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from services.busy import Busy
 from services.clock import wall_s
 from services.messages import Intent
 from services.moves import Prepared, Progress
@@ -20,6 +21,8 @@ from tools.request import Request
 from tools.status import only_of_itself
 from tools.tool import Tool
 from tools.wire import Wire
+
+LEAVING = "the worker was leaving"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ async def read(wire: Wire, progress: Progress) -> Told:
     return Told(await progress.tool.send(wire, "", request), wall_s())
 
 
-async def send(wire: Wire, progress: Progress, sealed_here: Callable[[], bool]) -> Told:
+async def send(wire: Wire, progress: Progress, sealed_here: Callable[[], bool], busy: Busy) -> Told:
     """One send of a sealed intent. `sealed_here`: this attempt ran the seal, so no earlier one can have sent.
 
     Where that is not so, "not sent" speaks of this attempt only, and the answer is Unknown.
@@ -89,7 +92,7 @@ async def send(wire: Wire, progress: Progress, sealed_here: Callable[[], bool]) 
     if not first and not progress.policy.repeats_after_crash:
         return Told(Unknown("the worker died after this was armed; it may have been sent", Doubt.CRASHED), wall_s())
     request = Request.from_json(intent.request)
-    may_leave = gate(progress, intent.armed_at or progress.sealed_at)
+    may_leave = gate(progress, intent.armed_at or progress.sealed_at, busy)
     if intent.undoes is None:
         answer = await tool.send(wire, intent.key, request, may_leave)
     else:
@@ -105,14 +108,17 @@ async def send(wire: Wire, progress: Progress, sealed_here: Callable[[], bool]) 
     return Told(answer, wall_s())
 
 
-def gate(progress: Progress, armed_at: float) -> Callable[[], str | None]:
-    """The last look at the clock before the bytes leave."""
+def gate(progress: Progress, armed_at: float, busy: Busy) -> Callable[[], str | None]:
+    """The last look at the clock before the bytes leave. What a next worker could not repeat does not leave from a
+    worker that is leaving itself: here it still can be recorded that it was not sent."""
     assert progress.tool is not None
     until = progress.sealed_at + progress.tool.send_deadline_s
     age_s = progress.caps.safe_age_s(progress.tool) if progress.policy.within_lifetime else None
 
     def may_leave() -> str | None:
         now = wall_s()
+        if busy.leaving and not progress.policy.repeats_after_crash:
+            return LEAVING
         if now > until:
             return f"the send deadline was over by {now - until:.1f} s"
         if age_s is not None and now > armed_at + age_s:

@@ -1,16 +1,19 @@
 """The worker as a process: hypercorn in the same process, and a way out of its own.
 
-Rule: on SIGTERM or SIGINT steps in flight get their time, then the process leaves with 0, whatever connections are
-open. Restate keeps its HTTP/2 connection for ever, so hypercorn alone would not come to an end.
+Rule: on SIGTERM or SIGINT nothing begins any more, steps in flight get their time, then the process leaves with 0,
+whatever connections are open. Restate keeps its HTTP/2 connection for ever, so hypercorn alone would not come to an
+end; and it would cut steps in flight, so it is not told of the signal at all.
 Must not know: what is served.
 """
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import structlog
 from hypercorn.asyncio import serve
@@ -23,7 +26,7 @@ from services.busy import Busy
 H2_STREAMS_MAX = 10_000
 """Each run that is working is one stream; hypercorn's default of 100 would hold the others back without a word."""
 LAST_MOMENT_S = 0.5
-"""For hypercorn to send what is already answered."""
+"""For the results of the last steps to reach Restate."""
 
 
 class PortTaken(Exception):
@@ -48,23 +51,42 @@ def check_port(listen: str) -> None:
             raise PortTaken(f"cannot listen on {listen}: {error}. Set PAWL_LISTEN to a free address.") from None
 
 
+def while_staying(application: RestateAppT, busy: Busy) -> RestateAppT:
+    """The application until the worker leaves; from then on every new request gets 503, the health check included, so
+    that a balancer sends it to another worker and Restate tries again."""
+
+    async def answer(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or not busy.leaving:
+            await application(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"content-type", b"text/plain")]})
+        await send({"type": "http.response.body", "body": b"this worker is leaving", "more_body": False})
+
+    return answer
+
+
 async def _serve(
     application: RestateAppT, listen: str, shutdown_s: float, busy: Busy, opening: Callable[[], Awaitable[object]]
 ) -> int:
     log = structlog.get_logger("pawl.worker")
-    leaving = asyncio.Event()
+    leaving, never = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def leave() -> None:
+        busy.leave()
+        leaving.set()
+
     # The SDK keeps one dispatcher per signal; a handler of our own would be replaced by it.
     for number in (signal.SIGTERM, signal.SIGINT):
-        install_shutdown_hook(loop, leaving.set, number)
+        install_shutdown_hook(loop, leave, number)
     config = Config()
     config.bind = [listen]
     config.h2_max_concurrent_streams = H2_STREAMS_MAX
-    config.graceful_timeout = LAST_MOMENT_S
     config.accesslog = None
     config.errorlog = None
     # No Restate context is near: this task carries the server itself.
-    serving = asyncio.ensure_future(serve(application, config, shutdown_trigger=leaving.wait, mode="asgi"))
+    guarded = while_staying(application, busy)
+    serving = asyncio.ensure_future(serve(guarded, config, shutdown_trigger=never.wait, mode="asgi"))
     log.info("pawl worker listening", address=f"http://{listen}")
     opened = asyncio.ensure_future(opening())
     stopped = asyncio.ensure_future(leaving.wait())
@@ -72,10 +94,12 @@ async def _serve(
     if not leaving.is_set():
         serving.result()
     log.info("leaving", steps_in_flight=busy.steps, seconds_at_most=shutdown_s)
-    idle = await busy.idle(shutdown_s)
+    idle = await busy.idle(max(0.0, shutdown_s - LAST_MOMENT_S))
+    # What has ended is on its way to Restate; a result that is not recorded there would be sent for again.
     await asyncio.wait({serving}, timeout=LAST_MOMENT_S)
     opened.cancel()
     log.info("left", all_steps_ended=idle)
+    logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
     # Open HTTP/2 streams would keep asyncio's own clean-up waiting; everything that matters is recorded by now.

@@ -163,8 +163,10 @@ class Turn:
         if self.alone is lane:
             self.alone = None
 
-    def _step(self, lane: Lane, name: str, kind: type[Any], act: Callable[[], Awaitable[Any]], event: Any) -> None:
-        step = self.journal.step(name, (kind,), act)
+    def _step(
+        self, lane: Lane, name: str, kind: type[Any], act: Callable[[], Awaitable[Any]], event: Any, **how: bool
+    ) -> None:
+        step = self.journal.step(name, (kind,), act, **how)
         lane.doing = "step"
 
         async def arrived() -> None:
@@ -215,9 +217,10 @@ class Turn:
         seal = progress.seal or ""
 
         async def act() -> send.Told:
-            return await send.send(wire, progress, lambda: self.journal.ran_here(seal))
+            return await send.send(wire, progress, lambda: self.journal.ran_here(seal), self.outside.busy)
 
-        self._step(lane, name, send.Told, act, lambda told: Answered(told.answer, told.at))
+        looks_itself = not progress.policy.repeats_after_crash
+        self._step(lane, name, send.Told, act, lambda told: Answered(told.answer, told.at), while_leaving=looks_itself)
 
     def _look_up(self, lane: Lane) -> None:
         progress, wire = lane.progress, self.outside.wire
