@@ -75,6 +75,8 @@ class Fault(StrEnum):
     """An operator kills the run and restarts it as new."""
     RESTARTED_CUTS = "restarted-cuts"
     """The same from every index of the journal, one run for each."""
+    RESTARTED_ENDED = "restarted-ended"
+    """A run that has ended is restarted from every index of its journal."""
     SUBMITTED_TWICE = "submitted-twice"
     ASKED_AGAIN = "asked-again"
     """The model asks for the same once more after an unknown outcome."""

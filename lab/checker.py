@@ -79,10 +79,10 @@ def _contradictions(ledger: Ledger) -> Iterator[str]:
 
 
 def _judge(cell: Cell, job: Job, history: History, ledger: Ledger) -> Judgement:
-    counts = count(job, ledger)
+    counts = count(job, history, ledger)
     seen = [_of_run(job, run, ledger, history.after) for run in history.runs]
     verdict, reason = max(seen, key=lambda each: SEVERITY.index(each[0]))
-    stray = list(_stray(job, history.runs, history.after or ledger))
+    stray = list(_stray(job, history, history.after or ledger))
     broken = [*stray, *_miscounted(cell.counts, counts), *_not_silent(cell, job, history, ledger)]
     if cell.group is Group.PAWL and job.kind is Class.KEYED and len(history.runs) == 1:
         broken += _keys(sent(job, ledger.requests))
@@ -100,13 +100,21 @@ def sent(job: Job, requests: Sequence[RequestRow]) -> list[RequestRow]:
     ]
 
 
-def count(job: Job, ledger: Ledger) -> Counts:
-    """Model calls, requests for the effect, effects applied."""
+def count(job: Job, history: History, ledger: Ledger) -> Counts:
+    """Model calls, requests for the effect, effects applied.
+
+    A model call that was not answered does not say whose it was, so it counts only where nobody else was at work.
+    """
+    scripts = {job.name, *(run.tag for run in history.runs), *(() if history.beside else (None,))}
     return Counts(
-        model_calls=len(ledger.model),
+        model_calls=sum(row["script"] in scripts for row in ledger.model),
         received=len(sent(job, ledger.requests)),
-        applied=sum(row["effect"] == job.effect for row in ledger.effects),
+        applied=sum(row["effect"] == job.effect and not _is_beside(row, history) for row in ledger.effects),
     )
+
+
+def _is_beside(row: EffectRow, history: History) -> bool:
+    return any(is_of(row, tag) for tag in history.beside)
 
 
 def own(job: Job, run: RunSeen, ledger: Ledger) -> list[EffectRow]:
@@ -137,6 +145,8 @@ def _at_rest(job: Job, run: RunSeen, ledger: Ledger) -> tuple[Verdict, str]:
     if job.kind is Class.SET:
         return _of_state(job, run, ledger)
     applied = len(own(job, run, ledger))
+    if run.abandoned and applied < 2:
+        return Verdict.ONCE, ""
     if applied > 1 or (job.kind is Class.READ and applied):
         return Verdict.DUPLICATED, f"{applied} effects were applied for {run.run_id}"
     ended = _end(run)
@@ -152,6 +162,8 @@ def _at_rest(job: Job, run: RunSeen, ledger: Ledger) -> tuple[Verdict, str]:
 
 def _of_state(job: Job, run: RunSeen, ledger: Ledger) -> tuple[Verdict, str]:
     """Of a SET the state counts, and the last write makes it."""
+    if run.abandoned:
+        return Verdict.ONCE, ""
     wanted = dict(run.newest) if run.newest is not None else job.state(run.tag)
     writes = [row["body"] for row in _of(run, ledger) if row["effect"] == job.effect]
     if run.newest is not None and writes and writes[-1] != wanted:
@@ -173,11 +185,13 @@ def _end(run: RunSeen) -> Verdict:
     return Verdict.ONCE if run.rested and run.state == COMPLETED else Verdict.LOST
 
 
-def _stray(job: Job, runs: Sequence[RunSeen], ledger: Ledger) -> Iterator[str]:
+def _stray(job: Job, history: History, ledger: Ledger) -> Iterator[str]:
     """What nobody asked for: another kind of effect, one of another trial, or a second one that goes with the job."""
     others: Counter[tuple[str, str]] = Counter()
     for row in ledger.effects:
-        run = next((run for run in runs if is_of(row, run.tag)), None)
+        if _is_beside(row, history):
+            continue
+        run = next((run for run in history.runs if is_of(row, run.tag)), None)
         if run is None or row["effect"] not in (job.effect, *job.others):
             yield f"nobody asked for effect {row['n']}: {row['effect']} {row['id']}"
         elif row["effect"] != job.effect:

@@ -37,7 +37,7 @@ class Landing:
 class RunSeen:
     """One run of the trial. `state` is the last that was seen, `rested` whether the run had ended or waited for a
     person; `decided` is what was answered to it then, and `state_after` how it ended on that. `newest` is what somebody
-    else has written since, where a SET is judged."""
+    else has written since, where a SET is judged. `abandoned`: it was stopped, and nobody goes on with it."""
 
     run_id: str
     tag: str
@@ -46,6 +46,7 @@ class RunSeen:
     decided: str | None = None
     state_after: str | None = None
     newest: Mapping[str, Any] | None = None
+    abandoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ class Ledger:
 @dataclass(frozen=True, slots=True)
 class History:
     """`strikes` is how many faults had to land. `ledger` is None where it could not be read, `after` what it was once
-    a person had decided on what was unknown. `recovered_s`: from the last strike until the run was at rest. `error`
-    says why the trial broke off."""
+    a person had decided on what was unknown. `beside` are the tags of other cells' runs that were under way at the same
+    time, on the same ledger. `recovered_s`: from the last strike until the run was at rest. `error` says why the trial
+    broke off."""
 
     cell: str
     job: str
@@ -74,6 +76,7 @@ class History:
     events: tuple[Event, ...] = ()
     ledger: Ledger | None = None
     after: Ledger | None = None
+    beside: tuple[str, ...] = ()
     recovered_s: float | None = None
     error: str | None = None
     logs: Mapping[str, str] = field(default_factory=dict)
@@ -104,6 +107,7 @@ def of_json(told: dict[str, Any]) -> History:
         "events": tuple(Event(**event) for event in told["events"]),
         "ledger": _ledger(told["ledger"]),
         "after": _ledger(told["after"]),
+        "beside": tuple(told["beside"]),
     }
     return History(**made)
 

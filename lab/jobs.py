@@ -57,6 +57,11 @@ class Job:
         """The script of one trial whose model has changed its mind."""
         return {"match": rf"lab job {self.name} for (?P<tag>{tag})\.", "replies": [self.drifted, *self.replies[1:]]}
 
+    def cut_script(self, tag: str) -> dict[str, Any]:
+        """The script of one trial whose model ends the connection in place of its first reply."""
+        first = {"attempts": [{"cut": True}, self.replies[0]]}
+        return {"match": rf"lab job {self.name} for (?P<tag>{tag})\.", "replies": [first, *self.replies[1:]]}
+
     def state(self, tag: str) -> dict[str, Any]:
         """What a SET must leave for this trial."""
         return {name: str(value).replace("{tag}", tag) for name, value in self.sets.items()}

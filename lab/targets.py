@@ -214,7 +214,7 @@ def _control(name: str, title: str, service: str, promise: Promise, *, effect_is
 
 
 JOURNALED = _control("journaled", "journalled step, no key", "Journaled", Promise.RECORDED)
-OUTSIDE = _control("bare", "effect outside ctx.run", "Bare", Promise.NOTHING, effect_is_step=False)
+BARE = _control("bare", "effect outside ctx.run", "Bare", Promise.NOTHING, effect_is_step=False)
 FRESH_KEY = _control("fresh-key", "key made inside the step", "FreshKey", Promise.RECORDED)
 KEYED = _control("keyed", "journalled step, key from ctx.uuid()", "Keyed", Promise.ONCE)
 PLAIN = Target(
@@ -225,4 +225,4 @@ PLAIN = Target(
     resumes=False,
     promise=Promise.NOTHING,
 )
-CONTROLS = (PLAIN, OUTSIDE, JOURNALED, FRESH_KEY, KEYED)
+CONTROLS = (PLAIN, BARE, JOURNALED, FRESH_KEY, KEYED)
