@@ -137,6 +137,10 @@ class Relay:
         what = f"holding {streams} stream(s) {way.value.replace('_', ' ')} at the relay"
         wait_until(what, lambda: self.held(way, since) >= streams, deadline_s)
 
+    def connections(self) -> int:
+        """How many connections have been led through so far."""
+        return self._act(lambda: self._connections)
+
     def release(self, *ways: Way) -> None:
         """Pass on what is kept, in order, and hold nothing more: these ways, or both."""
 
