@@ -23,18 +23,19 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    from services import log, serve
+    from services import log, metrics, serve
     from services.app import application, outside
     from services.busy import Busy
     from tools.tool import BadDeclaration
 
     log.configure()
     try:
+        log.configure(settings.log_level)
         settings = load()
         busy = Busy()
-        shared = outside(settings, busy)
+        shared = outside(settings, busy, counts=metrics.started(settings.metrics, busy))
         return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.open)
-    except (BadSettings, BadDeclaration, serve.PortTaken) as error:
+    except (BadSettings, BadDeclaration, serve.PortTaken, metrics.PortTaken) as error:
         print(f"pawl: {error}", file=sys.stderr)
         return 2
 

@@ -72,12 +72,18 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
     @agent.handler(name="decide", kind="shared", input_serde=BodyCodec(DecideRequest), output_serde=answers)
     async def decide(ctx: ObjectSharedContext, body: DecideRequest) -> public.Shown:
         """A decision on one intent: 200 once, then 409 with who decided what."""
-        return await decided(ctx, checked(ctx, body), actor(ctx, outside))
+        request, who = checked(ctx, body), actor(ctx, outside)
+        recorded = await decided(ctx, request, who)
+        outside.watch.asked("decided", ctx.key(), who, key=request.key, decision=request.decision.value)
+        return recorded
 
     @agent.handler(name="cancel", kind="shared", input_serde=BodyCodec(CancelRequest), output_serde=answers)
     async def cancel(ctx: ObjectSharedContext, body: CancelRequest) -> public.Shown:
         """Stops the run; what it has done stays in the ledger."""
-        return await cancelling(ctx, checked(ctx, body), actor(ctx, outside))
+        request, who = checked(ctx, body), actor(ctx, outside)
+        begun = await cancelling(ctx, request, who)
+        outside.watch.asked("cancel", ctx.key(), who, undo=request.undo, cancelling=begun["cancelling"])
+        return begun
 
     @agent.handler(name="bury", input_serde=codec(Bury), ingress_private=True)
     async def bury(ctx: ObjectContext, due: Bury) -> None:

@@ -27,9 +27,12 @@ from tools import TOOLS, Tool, registry
 from tools.wire import Base, Wire
 
 LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]", "http://model")
+from services.watch import Counts, Watch
 
 
-def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS) -> Outside:
+def outside(
+    settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS, counts: Counts | None = None
+) -> Outside:
     """What all runs of this worker share. Raises BadSettings where the settings do not fit together."""
     provider = provider_of(settings)
     return Outside(
@@ -68,6 +71,7 @@ def path_of(url: str) -> str:
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
+        watch=Watch(counts),
 
 def secrets(token: SecretStr | None) -> tuple[tuple[str, str], ...]:
     return () if token is None else (("authorization", f"Bearer {token.get_secret_value()}"),)

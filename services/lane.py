@@ -14,6 +14,7 @@ from services.messages import Question, RunState
 from services.moves import Move, Progress
 from services.people import REMIND_FIRST_S
 
+from services.watch import About
 SHOWN_WAIT_S = 1.0
 """A shorter wait is not worth a write of the run's row."""
 
@@ -42,6 +43,31 @@ class Lane:
     def alone(self) -> bool:
         return self.progress.intent is not None and self.progress.policy.alone
 
+
+    def about(self, *, looks: bool) -> About:
+        """What the step that is next is about, for those who watch. `looks`: it is a look-up."""
+        progress, intent = self.progress, self.progress.intent
+        sends = intent.attempts if intent is not None else progress.sends
+        return About(
+            turn=progress.call.turn,
+            tool=progress.does.name,
+            keys=(intent.key,) if intent is not None else (),
+            attempt=1 + (progress.look_ups if looks else sends),
+            arguments=progress.arguments,
+        )
+
+
+def about_seal(turn: int, lanes: Sequence[Lane]) -> About:
+    return About(turn=turn, keys=tuple(lane.key for lane in lanes if lane.key is not None))
+
+
+def text_of(lanes: Sequence[Lane], ledger: Ledger, key: str) -> str | None:
+    """What the model is told of the intent with that key; None where its lane has not come to that yet."""
+    for lane in lanes:
+        if lane.key == key:
+            return lane.text
+    row = ledger.rows.get(key)
+    return row.result or f"{row.tool} is {row.state.value}" if row is not None else "there is no result"
 
 def standing(lanes: Sequence[Lane], at: float) -> Where | None:
     """Where a turn stands at a time, for `status`; None where nothing about it is worth telling."""

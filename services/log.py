@@ -9,8 +9,12 @@ import sys
 import structlog
 
 
-def configure() -> None:
+def configure(level: str = "info") -> None:
+    """From now on lines of `level` (debug, info, warning, error) and above are written. Once in a process."""
+    number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        cache_logger_on_first_use=True,
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
@@ -31,4 +35,4 @@ def configure() -> None:
             ],
         )
     )
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.basicConfig(handlers=[handler], level=max(number, logging.WARNING), force=True)

@@ -22,6 +22,7 @@ from services.codec import AnswerCodec, codec
 from services.journal import Journal
 from services.messages import Kept, Question, RunState
 from services.outside import Outside
+from services.watch import About
 from tools.outcome import Done, Rejected
 from tools.request import Request, canonical
 
@@ -94,14 +95,15 @@ def notice_service(outside: Outside) -> Service:
 
 async def deliver(ctx: Context, outside: Outside, event: Event) -> bool:
     """Sends until somebody has taken it or refused it; False where nobody did."""
-    journal = Journal(ctx, outside.busy)
+    journal = Journal(ctx, event.run_id, outside.busy, outside.watch)
     request, wait_s = signed(event, outside.people.webhook_path or "/", outside.people.webhook_secret), BACKOFF_FIRST_S
 
     async def act() -> send.Told:
         return send.Told(await outside.wire.send(BASE, request, event.key(), DEADLINE_S), wall_s())
 
     for attempt in range(1, TRIES_MAX + 1):
-        told = await journal.run(f"{event.name} {attempt}", (send.Told,), act)
+        about = About(tool=event.name, keys=(event.key(),), attempt=attempt, kind="notice")
+        told = await journal.run(f"{event.name} {attempt}", (send.Told,), act, about)
         if isinstance(told.answer, Done | Rejected):
             return isinstance(told.answer, Done)
         await ctx.sleep(timedelta(seconds=wait_s))

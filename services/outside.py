@@ -18,6 +18,7 @@ from services.moves import Caps
 from services.provider import Provider
 from tools.tool import Tool
 from tools.wire import Wire
+from services.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +58,4 @@ class Outside:
         """Loads the client libraries, which takes about a second; awaited once the port is open."""
         await asyncio.to_thread(self.wire.load)
         await self.model.open()
+    watch: Watch

@@ -35,6 +35,7 @@ from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
 from services.turn import Turn
 from services.undo import insist, undo
+from services.watch import About
 from tools.tool import Tool
 
 
@@ -48,7 +49,7 @@ class Run:
         self.tell = tell
         self.digest = request.digest()
         self.candidate = ctx.uuid()
-        self.journal = Journal(ctx, outside.busy)
+        self.journal = Journal(ctx, ctx.key(), outside.busy, outside.watch)
         self.terms = terms_of(outside, request)
         self.provider = outside.provider
         self.passes_ended = 0
@@ -151,14 +152,15 @@ class Run:
                 self._now(self.at + what.wait_s)
                 self._show(RunState.RUNNING)
 
-    async def _model_step(self, number: int) -> ModelAnswer:
+    async def _model_step(self, number: int, attempt: int) -> ModelAnswer:
         transcript, limits, tools = self.transcript, self.terms.limits, self._granted().values()
 
         async def ask() -> ModelAnswer:
             # The history grows with the run; a replay, which does not come here, need not make it.
             return await self.outside.model.ask(history(transcript, self.outside.provider, limits), tools)
 
-        return await self.journal.run(f"model {number}", (ModelReply, ModelFailed), ask)
+        about = About(turn=number, attempt=attempt)
+        return await self.journal.run(f"model {number}", (ModelReply, ModelFailed), ask, about)
 
     async def _refresh(self) -> None:
         """The journal goes on in another invocation: everything that was read before may be old."""
@@ -225,6 +227,7 @@ class Run:
         return self._end(RunState.CANCELLED, "cancelled", f"cancelled by {said.who}{undone}")
 
     def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
+        self.outside.watch.ended(self.ctx.key(), end)
         state.set_end(self.ctx, end)
         self._notify("ended", end.state, end.detail or end.reason, ())
         rows = [] if self.turn is None else in_order(self.turn.ledger.rows.values())
@@ -263,6 +266,7 @@ class Run:
         if what == self.shown:
             return
         self.shown = what
+        self.outside.watch.shown(self.ctx.key(), into, tuple(question.key for question in questions))
         row = RunRow(
             digest=self.digest,
             pass_number=self._pass,

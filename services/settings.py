@@ -12,6 +12,16 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 PREFIX = "PAWL_"
+HOST_PORT = r"^[^\s:/]+:\d{1,5}$"
+RATE = r"^\d{1,6}(\.\d{1,6})?(,\d{1,6})?$"
+RATE_WORDS = "must be requests per second, and after a comma how many at once"
+WORDS = {
+    "listen": "must be HOST:PORT",
+    "metrics": "must be HOST:PORT",
+    "model_rate": RATE_WORDS,
+    "receiver_rate": RATE_WORDS,
+}
+"""In place of what pydantic says about a pattern."""
 
 
 class BadSettings(Exception):
@@ -26,9 +36,7 @@ class Settings(BaseSettings):
     )
 
     # Where things are
-    listen: str = Field(
-        "127.0.0.1:9080", pattern=r"^[^\s:/]+:\d{1,5}$", description="Host and port the worker serves on."
-    )
+    listen: str = Field("127.0.0.1:9080", pattern=HOST_PORT, description="Host and port the worker serves on.")
     ingress: str = Field("http://127.0.0.1:8080", pattern=r"^https?://", description="Restate's ingress.")
     admin: str = Field("http://127.0.0.1:9070", pattern=r"^https?://", description="Restate's admin API.")
     receiver_url: str = Field(
@@ -114,6 +122,18 @@ def load() -> Settings:
         name = PREFIX + named[1].upper() if named else "a setting"
         raise BadSettings(
             f"{name}: a list or an object must be written as JSON. {_sentence(named[1] if named else '')}"
+    inactivity_s: float = Field(
+        45, ge=1, le=3600, description="A run that has done nothing for so long leaves the worker until it can go on."
+    )
+    abort_s: float = Field(
+        135, ge=1, le=3600, description="After that so long until Restate cuts off an attempt that is in a step still."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Lines on standard error from this level on; debug shows arguments and texts."
+    )
+    metrics: str | None = Field(
+        None, pattern=HOST_PORT, description="Host and port on which Prometheus reads the worker's metrics."
+    )
         ) from None
 
 

@@ -19,7 +19,7 @@ from services.codec import codec
 from services.decision import Heard, Put, put
 from services.ending import landed
 from services.journal import Journal
-from services.lane import Lane, standing
+from services.lane import Lane, about_seal, standing, text_of
 from services.ledger import Go, Ledger, plan
 from services.messages import Intent, IntentState, Question, Ruling, RunState
 from services.moves import (
@@ -123,7 +123,7 @@ class Turn:
                 case Settled(text):
                     self._settle(lane, text)
                 case Follow(key):
-                    lane.text = self._text_of(key)
+                    lane.text = text_of(self.lanes, self.ledger, key)
                     lane.move = move if lane.text is None else None
                 case Seal(into) if lane.alone and into is IntentState.ARMED and self.alone not in (None, lane):
                     lane.move = move
@@ -142,17 +142,11 @@ class Turn:
         if sealing:
             self._seal(number, sealing)
 
-    def _text_of(self, key: str) -> str | None:
-        for lane in self.lanes:
-            if lane.key == key:
-                return lane.text
-        row = self.ledger.rows.get(key)
-        return row.result or f"{row.tool} is {row.state.value}" if row is not None else "there is no result"
-
     def _settle(self, lane: Lane, text: str) -> None:
         lane.text, lane.doing, lane.question = text, "", None
         self._release(lane)
         if lane.progress.intent is not None:
+            self.outside.watch.settled(lane.progress.intent)
             self._keep(lane.progress.intent)
 
     def _keep(self, intent: Intent) -> None:
@@ -166,7 +160,7 @@ class Turn:
     def _step(
         self, lane: Lane, name: str, kind: type[Any], act: Callable[[], Awaitable[Any]], event: Any, **how: bool
     ) -> None:
-        step = self.journal.step(name, (kind,), act, **how)
+        step = self.journal.step(name, (kind,), act, lane.about(looks=kind is send.Looked), **how)
         lane.doing = "step"
 
         async def arrived() -> None:
@@ -194,7 +188,7 @@ class Turn:
         async def act() -> send.Sealed:
             return send.seal(intents)
 
-        step = self.journal.step(name, (send.Sealed,), act)
+        step = self.journal.step(name, (send.Sealed,), act, about_seal(number, lanes))
 
         async def arrived() -> None:
             sealed: send.Sealed = await self.journal.result(step)
