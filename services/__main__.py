@@ -28,10 +28,9 @@ def main(arguments: list[str]) -> int:
     from services.busy import Busy
     from tools.tool import BadDeclaration
 
-    log.configure()
     try:
-        log.configure(settings.log_level)
         settings = load()
+        log.configure(settings.log_level)
         busy = Busy()
         shared = outside(settings, busy, counts=metrics.started(settings.metrics, busy))
         return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.open)

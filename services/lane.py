@@ -10,11 +10,12 @@ from typing import Any
 
 from restate import RestateDurableFuture
 
+from services.ledger import Ledger
 from services.messages import Question, RunState
 from services.moves import Move, Progress
 from services.people import REMIND_FIRST_S
-
 from services.watch import About
+
 SHOWN_WAIT_S = 1.0
 """A shorter wait is not worth a write of the run's row."""
 
@@ -43,7 +44,6 @@ class Lane:
     def alone(self) -> bool:
         return self.progress.intent is not None and self.progress.policy.alone
 
-
     def about(self, *, looks: bool) -> About:
         """What the step that is next is about, for those who watch. `looks`: it is a look-up."""
         progress, intent = self.progress, self.progress.intent
@@ -68,6 +68,7 @@ def text_of(lanes: Sequence[Lane], ledger: Ledger, key: str) -> str | None:
             return lane.text
     row = ledger.rows.get(key)
     return row.result or f"{row.tool} is {row.state.value}" if row is not None else "there is no result"
+
 
 def standing(lanes: Sequence[Lane], at: float) -> Where | None:
     """Where a turn stands at a time, for `status`; None where nothing about it is worth telling."""

@@ -135,7 +135,7 @@ class Run:
     async def _ask_model(self, number: int) -> RunEnd | None:
         failures: list[ModelFailed] = []
         while True:
-            answer = await self._model_step(number)
+            answer = await self._model_step(number, len(failures) + 1)
             self._now(answer.at)
             if isinstance(answer, ModelReply):
                 self.transcript = self.transcript.add(answer.replied(number))
