@@ -23,11 +23,12 @@ from services.outside import Outside, People
 from services.provider import Provider
 from services.session import session_objects
 from services.settings import BadSettings, Settings
+from services.version import mark
+from services.watch import Counts, Watch
 from tools import TOOLS, Tool, registry
 from tools.wire import Base, Wire
 
 LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]", "http://model")
-from services.watch import Counts, Watch
 
 
 def outside(
@@ -55,6 +56,7 @@ def outside(
         retention_s=settings.retention_s,
         instructions=settings.instructions,
         busy=busy,
+        watch=Watch(counts),
     )
 
 
@@ -71,7 +73,6 @@ def path_of(url: str) -> str:
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
-        watch=Watch(counts),
 
 def secrets(token: SecretStr | None) -> tuple[tuple[str, str], ...]:
     return () if token is None else (("authorization", f"Bearer {token.get_secret_value()}"),)

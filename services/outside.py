@@ -16,9 +16,9 @@ from services.messages import Grant
 from services.model import Model
 from services.moves import Caps
 from services.provider import Provider
+from services.watch import Watch
 from tools.tool import Tool
 from tools.wire import Wire
-from services.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Outside:
     """How long an ended run is kept before only its tombstone stays."""
     instructions: str
     busy: Busy
+    watch: Watch
 
     async def open(self) -> None:
         """Loads the client libraries, which takes about a second; awaited once the port is open."""
         await asyncio.to_thread(self.wire.load)
         await self.model.open()
-    watch: Watch

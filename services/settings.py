@@ -105,23 +105,6 @@ class Settings(BaseSettings):
     # The worker
     retention_s: float = Field(30 * 86_400, gt=0, description="How long an ended run is kept before its tombstone.")
     shutdown_s: float = Field(8, gt=0, description="How long steps in flight may take after SIGTERM.")
-    identity_keys: tuple[str, ...] = Field((), description="Public keys of Restate's request identity, as a JSON list.")
-
-
-def load() -> Settings:
-    """The settings from the environment. Raises BadSettings with one sentence."""
-    try:
-        return Settings()
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        name = PREFIX + str(first["loc"][0]).upper() if first["loc"] else "the settings"
-        what = "must be HOST:PORT" if name == "PAWL_LISTEN" else first["msg"]
-        raise BadSettings(f"{name}: {what}. {_sentence(str(first['loc'][0]))}") from None
-    except SettingsError as error:
-        named = re.search(r'field "(\w+)"', str(error))
-        name = PREFIX + named[1].upper() if named else "a setting"
-        raise BadSettings(
-            f"{name}: a list or an object must be written as JSON. {_sentence(named[1] if named else '')}"
     inactivity_s: float = Field(
         45, ge=1, le=3600, description="A run that has done nothing for so long leaves the worker until it can go on."
     )
@@ -134,6 +117,22 @@ def load() -> Settings:
     metrics: str | None = Field(
         None, pattern=HOST_PORT, description="Host and port on which Prometheus reads the worker's metrics."
     )
+    identity_keys: tuple[str, ...] = Field((), description="Public keys of Restate's request identity, as a JSON list.")
+
+
+def load() -> Settings:
+    """The settings from the environment. Raises BadSettings with one sentence."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = str(first["loc"][0])
+        raise BadSettings(f"{PREFIX}{field.upper()}: {WORDS.get(field, first['msg'])}. {_sentence(field)}") from None
+    except SettingsError as error:
+        named = re.search(r'field "(\w+)"', str(error))
+        name = PREFIX + named[1].upper() if named else "a setting"
+        raise BadSettings(
+            f"{name}: a list or an object must be written as JSON. {_sentence(named[1] if named else '')}"
         ) from None
 
 
