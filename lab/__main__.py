@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lab import compose, demo, signals, up
+from lab import compose, demo, empty, signals, up
 from lab.errors import LabError
 from lab.paths import SCRATCH
 from lab.show import Show
@@ -60,6 +60,12 @@ def up_command(
         "model": model_port,
     }
     _run(lambda show: up.up(asked, folder, show))
+
+
+@app.command("empty")
+def empty_command(rounds: Annotated[int, typer.Option(help="rounds of both, in turn")] = 5) -> None:
+    """Runs per second with empty steps: Pawl beside a hand-written Restate loop of the same number of steps."""
+    _run(lambda show: empty.report(rounds, show))
 
 
 @app.command("down")

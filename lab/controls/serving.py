@@ -62,10 +62,10 @@ def main(name: str, act: Act, about: str | None) -> None:
     config.bind = [given.listen]
     config.h2_max_concurrent_streams = 1000
     app = restate.app([control(name, act, Outside(given.model, given.receiver))])
-    asyncio.run(_serve(_with_health(app), config))
+    asyncio.run(serve_until_killed(with_health(app), config))
 
 
-def _with_health(app: ASGIFramework) -> ASGIFramework:
+def with_health(app: ASGIFramework) -> ASGIFramework:
     async def answer(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] == "http" and scope["path"] == "/health":
             await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -76,7 +76,7 @@ def _with_health(app: ASGIFramework) -> ASGIFramework:
     return answer
 
 
-async def _serve(app: ASGIFramework, config: Config) -> None:
+async def serve_until_killed(app: ASGIFramework, config: Config) -> None:
     # The SDK takes SIGTERM over from the ASGI server with its first request, and then only tells its invocations. A
     # control has nothing to finish: it leaves at once.
     install_shutdown_hook(asyncio.get_running_loop(), partial(os._exit, 0))
