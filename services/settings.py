@@ -8,16 +8,18 @@ Must not know: how any setting is used.
 import re
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 PREFIX = "PAWL_"
+IDENTITY = r"^publickeyv1_[1-9A-HJ-NP-Za-km-z]{32,44}$"
 HOST_PORT = r"^[^\s:/]+:\d{1,5}$"
 RATE = r"^\d{1,6}(\.\d{1,6})?(,\d{1,6})?$"
 RATE_WORDS = "must be requests per second, and after a comma how many at once"
 WORDS = {
     "listen": "must be HOST:PORT",
     "metrics": "must be HOST:PORT",
+    "identity_keys": "a key begins with publickeyv1_; `python -m services.identity make DIR` makes one",
     "model_rate": RATE_WORDS,
     "receiver_rate": RATE_WORDS,
 }
@@ -117,7 +119,9 @@ class Settings(BaseSettings):
     metrics: str | None = Field(
         None, pattern=HOST_PORT, description="Host and port on which Prometheus reads the worker's metrics."
     )
-    identity_keys: tuple[str, ...] = Field((), description="Public keys of Restate's request identity, as a JSON list.")
+    identity_keys: tuple[Annotated[str, StringConstraints(pattern=IDENTITY)], ...] = Field(
+        (), description="Public keys of Restate's request identity, as a JSON list; calls without it are refused."
+    )
 
 
 def load() -> Settings:

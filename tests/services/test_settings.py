@@ -15,6 +15,9 @@ README = Path(__file__).parent.parent.parent / "README.md"
     ("name", "value", "says"),
     [
         ("PAWL_LISTEN", "9080", "HOST:PORT"),
+        ("PAWL_METRICS", "9464", "HOST:PORT"),
+        ("PAWL_LOG_LEVEL", "loud", "'debug'"),
+        ("PAWL_IDENTITY_KEYS", '["publickeyv1_0"]', "services.identity make"),
         ("PAWL_MAX_TURNS", "many", "integer"),
         ("PAWL_MAX_TURNS", "0", "greater than or equal to 1"),
         ("PAWL_UNKNOWN", "retry", "'park' or 'tell'"),
