@@ -1,68 +1,122 @@
 """Makes a worker known to Restate: `python -m services.register`.
 
-Rule: waits a bounded time for both sides, says what it did, and never replaces a deployment that runs may depend on.
+Rule: it says what it did. Where the address is known already, it compares: the same is left alone; other code takes its
+place only where no call depends on what was there, or where somebody says so after having read how many do.
 Must not know: what the worker does.
 """
 
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
-import httpx
 import typer
 
+from services.fleet import Fleet, Refused, Unreachable
 from services.settings import BadSettings, load
+from services.versions import UNMARKED, Deployment, Offer, bound_to, change, counts, lost, same_address, total
 
-RETRY_S = 0.1
+WAIT_S = 30.0
 
 
 class NotRegistered(Exception):
-    """The text says which address did not answer, or what Restate refused."""
+    """The text says what stands in the way, and what to do."""
 
 
-def register(admin: str, worker: str, wait_s: float) -> str:
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """What the caller allows. `force`, and `yes` too where calls are open: other code at the same address. `breaking`:
+    handlers may go. `newest`: an older version gets the new calls again."""
+
+    force: bool = False
+    yes: bool = False
+    breaking: bool = False
+    newest: bool = False
+
+
+NONE = Leave()
+
+
+def register(admin: str, worker: str, wait_s: float, leave: Leave = NONE) -> str:
     """Registers `worker` at the admin API; the sentence says what was done. Raises NotRegistered."""
+    if not worker.startswith(("http://", "https://")):
+        raise NotRegistered(f"the worker's address must begin with http:// or https://, {worker!r} does not.")
     end = time.monotonic() + wait_s
-    with httpx.Client(timeout=10, trust_env=False) as client:
-        await_answer(client, f"{admin}/health", "Restate's admin API", end)
-        await_answer(client, f"{worker}/health", "the worker", end)
-        while True:
-            answer = client.post(f"{admin}/deployments", json={"uri": worker})
-            if answer.is_success or time.monotonic() > end or answer.status_code in (400, 409):
-                break
-            time.sleep(RETRY_S)
-    if not answer.is_success:
-        raise NotRegistered(f"Restate at {admin} refused {worker}: status {answer.status_code}, {answer.text[:500]}")
-    body = answer.json()
-    services = ", ".join(sorted(service["name"] for service in body.get("services", [])))
-    done = "registered" if answer.status_code == 201 else "already registered"
-    return f"{worker} is {done} at {admin} as {body.get('id')}: {services}"
+    fleet = Fleet(admin)
+    try:
+        fleet.await_restate(end)
+        served, known = fleet.served(worker, end), fleet.deployments()
+        at_address = next((each for each in known if same_address(each.uri, worker)), None)
+        if at_address is not None and change(at_address.offer, served).same:
+            return same(fleet, at_address, known, leave)
+        check_lost(known, served, worker, leave)
+        if at_address is not None:
+            return instead(fleet, at_address, served, worker, leave)
+        name = fleet.register(worker, replace=False, breaking=leave.breaking)
+        return f"{worker} is registered as {name}, code {served.code or UNMARKED}: {services(served)}"
+    except (Unreachable, Refused) as error:
+        raise NotRegistered(str(error)) from error
+    finally:
+        fleet.close()
 
 
-def await_answer(client: httpx.Client, url: str, what: str, end: float) -> None:
-    problem = ""
-    while time.monotonic() < end:
-        try:
-            answer = client.get(url)
-        except httpx.HTTPError as error:
-            problem = str(error) or type(error).__name__
-        else:
-            if answer.is_success:
-                return
-            problem = f"status {answer.status_code}"
-        time.sleep(RETRY_S)
-    raise NotRegistered(f"{what} does not answer at {url}: {problem or 'no time was left'}")
+def check_lost(known: Sequence[Deployment], served: Offer, worker: str, leave: Leave) -> None:
+    gone = lost(known, served)
+    if gone and not leave.breaking:
+        raise NotRegistered(
+            f"{worker} does not serve {', '.join(gone)}, which callers can reach now. Serve them too, or say"
+            " --breaking if nobody calls them any more."
+        )
+
+
+def same(fleet: Fleet, known: Deployment, others: Sequence[Deployment], leave: Leave) -> str:
+    """The address is known with this very code: nothing to do, unless it is to get the new calls again."""
+    already = f"{known.uri} is already registered as {known.id}, with the same code ({known.offer.code or UNMARKED})"
+    newer = [each for each in others if each.newest_of and each.id != known.id]
+    if not newer:
+        return already
+    if not leave.newest:
+        return f"{already}; new calls go to {' and '.join(each.uri for each in newer)}. To roll back, say --newest."
+    check_lost(others, known.offer, known.uri, leave)
+    fleet.register(known.uri, replace=True, breaking=True)
+    return f"{already}; new calls go to it from now on"
+
+
+def instead(fleet: Fleet, known: Deployment, served: Offer, worker: str, leave: Leave) -> str:
+    """Other code at an address that is known: it takes the place of what was there, where that endangers nobody."""
+    calls = bound_to(fleet.open_calls(), known.id)
+    difference = change(known.offer, served).sentence()
+    if calls and not (leave.force and leave.yes):
+        raise NotRegistered(
+            f"{worker} is registered as {known.id}, and serves something else now: {difference}. Open on it:"
+            f" {total(calls)} calls ({counts(calls)}); other code may leave them stuck. Serve the old code there again,"
+            " and the new code at an address of its own: runs stay on the code they began on."
+            + (" To endanger them, say --yes too." if leave.force else " To replace it all the same: --force --yes.")
+        )
+    fleet.register(worker, replace=True, breaking=True)
+    endangered = f"{total(calls)} open calls are endangered ({counts(calls)})" if calls else "no call was open on it"
+    return f"{worker} is registered anew as {known.id}: {difference}; {endangered}"
+
+
+def services(offer: Offer) -> str:
+    return ", ".join(sorted({name.split("/")[0] for name in offer.handlers}))
 
 
 def main(
     worker: Annotated[str | None, typer.Option(help="The worker's address as Restate reaches it.")] = None,
     admin: Annotated[str | None, typer.Option(help="Restate's admin API; PAWL_ADMIN where absent.")] = None,
-    wait: Annotated[float, typer.Option(help="Seconds to wait for both to answer.")] = 30.0,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for both to answer.")] = WAIT_S,
+    force: Annotated[bool, typer.Option("--force", help="Replace other code at the same address.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --force: also where calls are open on it.")] = False,
+    breaking: Annotated[bool, typer.Option("--breaking", help="Handlers may go.")] = False,
+    newest: Annotated[bool, typer.Option("--newest", help="New calls go to this version again: a roll back.")] = False,
 ) -> None:
-    """Register a worker with Restate."""
+    """Register a worker with Restate, and say what was done."""
     try:
         settings = load()
-        print(register(admin or settings.admin, worker or f"http://{settings.listen}", wait))
+        address = worker or f"http://{settings.listen}"
+        print(register(admin or settings.admin, address, wait, Leave(force, yes, breaking, newest)))
     except (BadSettings, NotRegistered) as error:
         print(f"pawl: {error}", file=sys.stderr)
         raise typer.Exit(2 if isinstance(error, BadSettings) else 1) from None

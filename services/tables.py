@@ -20,6 +20,7 @@ from services.messages import Begun, Intent, RunEnd, RunRequest, RunRow, Tombsto
 from services.overview import Overview, Record, Seen, overview
 from services.rulings import Slots
 from services.trouble import Cause, Failure, Invocation
+from services.versions import Open
 
 Row = dict[str, Any]
 Query = Callable[[str], Sequence[Row]]
@@ -55,6 +56,24 @@ def open_runs(query: Query) -> list[str]:
         " json_get_int(e.value_utf8, 'pass_number') < json_get_int(r.value_utf8, 'pass_number'))"
     )
     return sorted({str(row["run_id"]) for row in (*live, *begun)})
+
+
+def open_calls(query: Query) -> tuple[Open, ...]:
+    """How many calls have not ended, by the deployment that they are bound to, target and state."""
+    rows = query(
+        "SELECT pinned_deployment_id, target_service_name, target_handler_name, status, count(1) AS calls"
+        " FROM sys_invocation WHERE status <> 'completed'"
+        " GROUP BY pinned_deployment_id, target_service_name, target_handler_name, status"
+    )
+    return tuple(
+        Open(
+            row.get("pinned_deployment_id"),
+            f"{row['target_service_name']}/{row['target_handler_name']}",
+            row["status"],
+            int(row["calls"]),
+        )
+        for row in rows
+    )
 
 
 def request_of(query: Query, invocation: str) -> RunRequest | None:
