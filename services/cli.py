@@ -12,7 +12,7 @@ import typer
 from pydantic import BaseModel, ValidationError
 
 from services.codec import sentence_of
-from services.command import Misused, Seat, app, command
+from services.command import NO_WORKER, Misused, Seat, application
 from services.desk import Cancelled
 from services.exits import Exit, of_pending
 from services.messages import Choice, DecideRequest, Grant, LimitsAsked, RunRequest, RunState
@@ -85,7 +85,6 @@ def decided(seat: Seat, run_id: str, request: DecideRequest) -> Exit:
     return Exit.OK
 
 
-@command
 def submit(
     seat: Seat,
     run_id: RunId,
@@ -98,7 +97,6 @@ def submit(
     return submitted(seat, run_id, request_of(task, given_of(grant, limits, unknown)), watch=False, within=None)
 
 
-@command
 def run(
     seat: Seat,
     run_id: RunId,
@@ -112,7 +110,6 @@ def run(
     return submitted(seat, run_id, request_of(task, given_of(grant, limits, unknown)), watch=True, within=within)
 
 
-@command
 def again(
     seat: Seat,
     run_id: RunId,
@@ -127,13 +124,11 @@ def again(
     return submitted(seat, run_id, request, watch=follow, within=within)
 
 
-@command
 def status(seat: Seat, run_id: RunId, follow: Follow = False, within: Within = None) -> Exit:
     """Where a run stands: its ledger, what it waits for, what holds it up. Needs no worker."""
     return seat.follow(run_id, within) if follow else seat.show(seat.desk.look(run_id))
 
 
-@command
 def pending(seat: Seat) -> Exit:
     """All runs that wait for a person or are stuck, with the commands that help. Needs no worker."""
     runs = seat.desk.pending()
@@ -141,19 +136,16 @@ def pending(seat: Seat) -> Exit:
     return of_pending(runs)
 
 
-@command
 def approve(seat: Seat, run_id: RunId, key: Key, digest: Digest = None, note: Note = "") -> Exit:
     """Let one effect go out as it is shown."""
     return decided(seat, run_id, decision(key, Choice.APPROVE, digest=digest, note=note))
 
 
-@command
 def deny(seat: Seat, run_id: RunId, key: Key, digest: Digest = None, note: Note = "") -> Exit:
     """Do not let one effect go out; the model is told so."""
     return decided(seat, run_id, decision(key, Choice.DENY, digest=digest, note=note))
 
 
-@command
 def resolve(
     seat: Seat,
     run_id: RunId,
@@ -169,7 +161,6 @@ def resolve(
     return decided(seat, run_id, decision(key, choice, receiver_id=receiver_id, note=note))
 
 
-@command
 def cancel(
     seat: Seat,
     run_id: RunId,
@@ -180,7 +171,6 @@ def cancel(
     return cancelled(seat, run_id, done)
 
 
-@command
 def resume(
     seat: Seat,
     run_id: RunId,
@@ -202,7 +192,7 @@ def decision(key: str, choice: Choice, **more: Any) -> DecideRequest:
 def cancelled(seat: Seat, run_id: str, done: Cancelled) -> Exit:
     seen = done.run
     if done.handed_over:
-        sentence = "no worker answers. Restate has the cancel and hands it on as soon as one does."
+        sentence = f"{NO_WORKER} Restate has the cancel and hands it on as soon as one does."
         seat.terminal.error(sentence, {"handed_over": True, "run_id": run_id})
         return Exit.STUCK
     if seen is None:
@@ -214,6 +204,8 @@ def cancelled(seat: Seat, run_id: str, done: Cancelled) -> Exit:
         return Exit.OK
     return Exit.OK if seen.state is RunState.CANCELLED else Exit.CONFLICT
 
+
+app = application((submit, run, again, status, pending, approve, deny, resolve, cancel, resume))
 
 if __name__ == "__main__":
     app(prog_name="python -m services.cli")

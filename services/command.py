@@ -8,17 +8,17 @@ import inspect
 import os
 import pwd
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from services.desk import Conflict, Desk, Unknown
+from services.desk import ANSWER_S, Conflict, Desk, Unknown
 from services.exits import MEANINGS, Exit, of_run, of_status
-from services.follow import follow
+from services.follow import done, follow
 from services.overview import Overview
 from services.report import Commands
 from services.restate_api import Admin, HandedOver, Ingress, Refused, Unanswered
@@ -27,18 +27,11 @@ from services.terminal import Terminal
 
 LOOK_S = 0.3
 """Between two looks at a run that is followed: quick enough for an eye, and a look costs Restate a few milliseconds."""
+NO_WORKER = f"no worker has answered within {ANSWER_S:g} s."
 INTERRUPTED = 130
 """As a shell says it of a program that Ctrl-C ended."""
 RUN_ID_CHARS_MAX = 200
 EPILOG = "\n\n".join(("Exit codes:", *(f"{code.value}  {meaning}" for code, meaning in MEANINGS.items())))
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Runs of the agent, for people: begin, watch, decide, cancel.",
-    epilog=EPILOG,
-)
 
 
 class Misused(Exception):
@@ -65,10 +58,13 @@ class Seat:
             within_s=within_s,
         )
         last = self.terminal.follow(looks)
+        if last is not None and within_s is not None and not done(last, pass_number):
+            self.terminal.error(f"not over after {within_s:g} s: the run goes on.", {})
+            return Exit.STUCK
         return Exit.OK if last is None else of_run(last)
 
     def handed_over(self, call: HandedOver, what: str) -> Exit:
-        sentence = f"no worker answers. Restate has {what} ({call.invocation}) and hands it on as soon as one does."
+        sentence = f"{NO_WORKER} Restate has {what} ({call.invocation}) and hands it on as soon as one does."
         self.terminal.error(sentence, {"handed_over": True, "invocation_id": call.invocation})
         return Exit.STUCK
 
@@ -81,18 +77,34 @@ COMMON: dict[str, tuple[Any, Any]] = {
 }
 
 
-def command(act: Callable[..., Exit]) -> Callable[..., Exit]:
-    """Makes a command of `act(seat, …)`: its own words, and the options that every command has."""
+def application(acts: Sequence[Callable[..., Exit]]) -> typer.Typer:
+    """The program of these commands. Each is `act(seat, …)`: the other parameters are its words, its docstring its
+    help."""
+    app = typer.Typer(
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        help="Runs of the agent, for people: begin, watch, decide, cancel.",
+        epilog=EPILOG,
+    )
+    for act in acts:
+        app.command(act.__name__, help=act.__doc__, epilog=EPILOG)(command(act))
+    return app
+
+
+def command(act: Callable[..., Exit]) -> Callable[..., None]:
+    """`act` with the options that every command has, and with the ending that every command has."""
 
     def run(**given: Any) -> None:
         as_json, who, ingress, admin = (given.pop(name) for name in COMMON)
         flags = [f"--{name}={url}" for name, url in (("ingress", ingress), ("admin", admin)) if url is not None]
         terminal = Terminal(Commands(tuple(flags)), as_json=as_json)
         with ending(terminal):
-            if len(given.get("run_id", "-")) > RUN_ID_CHARS_MAX or not given.get("run_id", "-").strip():
+            run_id = given.get("run_id", "-")
+            if not run_id.strip() or len(run_id) > RUN_ID_CHARS_MAX:
                 raise Misused(f"a run id has 1 to {RUN_ID_CHARS_MAX} characters.")
-            settings = load()
-            raise typer.Exit(act(Seat(desk_of(settings, ingress, admin, who), terminal), **given))
+            with closing(desk_of(load(), ingress, admin, who)) as desk:
+                raise typer.Exit(act(Seat(desk, terminal), **given))
 
     own = list(inspect.signature(act).parameters.values())[1:]
     common = [
@@ -100,10 +112,10 @@ def command(act: Callable[..., Exit]) -> Callable[..., Exit]:
         for name, (kind, default) in COMMON.items()
     ]
     words = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own] + common
+    # typer reads a command's words from these two.
     run.__signature__ = inspect.Signature(words)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in words}
-    app.command(act.__name__, help=act.__doc__, epilog=EPILOG)(run)
-    return act
+    return run
 
 
 def desk_of(settings: Settings, ingress: str | None, admin: str | None, who: str | None) -> Desk:

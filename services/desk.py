@@ -20,8 +20,9 @@ ANSWER_S = 5.0
 SETTLE_S = 10.0
 """What Restate gets to carry out what it has accepted."""
 APPEAR_S = 2.0
-RESUMED_S = 3.0
-"""How long a resumed run is looked at for whether it goes on."""
+TRIED_S = 0.5
+RESUMED_S = 8.0
+"""When a resumed run is first looked at, and how long, for whether it goes on."""
 POLL_S = 0.1
 REQUEST_OPTIONS = "--grant, --limits and --unknown"
 
@@ -48,6 +49,10 @@ class Desk:
     def __init__(self, ingress: Ingress, admin: Admin) -> None:
         self.ingress = ingress
         self.admin = admin
+
+    def close(self) -> None:
+        self.ingress.close()
+        self.admin.close()
 
     def find(self, run_id: str) -> Overview | None:
         found = tables.look(self.admin.query, [run_id])
@@ -138,6 +143,7 @@ class Desk:
             self.admin.resume(trouble.invocation)
         else:
             raise Conflict(f"there is nothing to resume: run {run_id} is {run.state.value}. {run.reason}")
+        time.sleep(TRIED_S)
         return self._until(run_id, lambda seen: seen is None or seen.state is not RunState.STUCK, within_s=RESUMED_S)
 
     def _restart(self, run_id: str, invocation: str) -> None:

@@ -24,7 +24,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.FAILED: "the run failed, or the model refused the task",
     Exit.USAGE: "the command, the request or a setting is wrong; no such run, no such key",
     Exit.WAITS: "a person must decide: an approval, or an effect whose outcome is unknown",
-    Exit.STUCK: "the run is stuck, or Restate or the worker does not answer",
+    Exit.STUCK: "the run is stuck or not over in time, or Restate or the worker does not answer",
     Exit.CANCELLED: "the run was cancelled",
     Exit.CONFLICT: "the record says otherwise: decided already, ended, past its retention, another request",
 }

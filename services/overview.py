@@ -130,9 +130,11 @@ def going(bare: Overview, active: Invocation, seen: Seen) -> Overview:
     if row is None:
         shown = replace(shown, reason="the first reply is awaited")
     else:
-        questions = open_questions(record)
+        questions = () if shown.cancelling else open_questions(record)
         shown = replace(shown, state=row.state, reason=row.reason, since=row.since, questions=questions)
-        if shown.waits_for_people and not questions:
+        if shown.cancelling:
+            shown = replace(shown, state=RunState.RUNNING, reason="told to end")
+        elif shown.waits_for_people and not questions:
             given = ", ".join(ruling.sentence() for ruling in given_rulings(record))
             shown = replace(shown, state=RunState.RUNNING, reason=f"answered: {given}" if given else row.reason)
     if trouble is None or (shown.waits_for_people and trouble.heals):

@@ -59,15 +59,17 @@ class Commands:
 
 def report(seen: Overview, commands: Commands) -> Shown:
     """Everything about one run."""
+    said = known(seen)
+    reason = seen.reason if seen.record.ended is None else said.get("reason", seen.reason)
     return {
-        **known(seen),
+        **said,
         "state": seen.state.value,
-        "reason": seen.reason,
+        "reason": reason,
         "since": seen.since,
         "questions": [question(seen.run_id, each, commands) for each in seen.questions],
         "trouble": trouble(seen.run_id, seen.trouble, commands) if seen.trouble is not None else None,
         "cancelling": seen.cancelling,
-        "invocation_id": seen.invocation.id if seen.invocation is not None else None,
+        "invocation_id": seen.invocation.id if seen.invocation is not None else said.get("invocation_id"),
         "queued": [waiting(each) for each in seen.queued],
         "unanswered": [waiting(each) for each in seen.asked],
         "unreadable": list(seen.record.unreadable),

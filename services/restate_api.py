@@ -44,6 +44,9 @@ class Ingress:
         self.url = url.rstrip("/")
         self._client = httpx.Client(base_url=self.url, headers=headers, timeout=CALL_S, trust_env=False)
 
+    def close(self) -> None:
+        self._client.close()
+
     def call(self, service: str, key: str, handler: str, body: Any, wait_s: float) -> Any | HandedOver:
         """The handler's answer as JSON, waited for at most `wait_s`. Raises Refused and Unanswered.
 
@@ -70,6 +73,9 @@ class Admin:
         self._client = httpx.Client(
             base_url=self.url, headers={"accept": "application/json"}, timeout=CALL_S, trust_env=False
         )
+
+    def close(self) -> None:
+        self._client.close()
 
     def query(self, sql: str) -> Sequence[dict[str, Any]]:
         """Rows of one SELECT over Restate's tables. Raises Unanswered."""

@@ -45,6 +45,7 @@ HINTS: dict[Choice, str] = {
 }
 ARGUMENT_CHARS_MAX = 60
 NAME_CHARS = 22
+STATE_CHARS = 18
 
 
 def plain(text: str) -> str:
@@ -103,7 +104,7 @@ def summary(seen: Overview) -> list[RenderableType]:
     """What is known of one run, but for the commands."""
     lines: list[RenderableType] = [head(seen)]
     record = seen.record
-    if seen.reason:
+    if seen.reason and seen.trouble is None:
         lines.append(pair("why", plain(seen.reason)))
     if record.begun is not None:
         lines.append(pair("task", plain(record.begun.task)))
@@ -195,20 +196,18 @@ def in_trouble(seen: Overview, trouble: Trouble, commands: Commands) -> list[Tex
 
 
 def changes(before: Overview | None, after: Overview) -> list[Text]:
-    """What is new since the last look, a line each, for a log."""
-    lines = []
-    at = clock(after.at)
-    if before is None or (before.state, before.reason) != (after.state, after.reason):
-        style = STATE_STYLES.get(after.state, "blue")
-        lines.append(Text.assemble(f"{at}  ", (f"{after.state.value:<18}", style), plain(after.reason)))
-    if after.cancelling and (before is None or not before.cancelling):
-        lines.append(Text(f"{at}  cancel asked for"))
+    """What is new since the last look, a line each, for a log: first the effects, then the run."""
+    at, lines = clock(after.at), []
     known = {intent.key: intent.state for intent in before.record.intents} if before is not None else {}
     for intent in after.record.intents:
         if known.get(intent.key) is not intent.state:
-            style = INTENT_STYLES.get(intent.state, "blue")
-            state = (f"{intent.state.value:<18}", style)
+            state = (f"{intent.state.value:<{STATE_CHARS}}", INTENT_STYLES.get(intent.state, "blue"))
             lines.append(Text.assemble(f"{at}  ", state, f"{action(intent)}  key {intent.key}"))
+    if before is None or (before.state, before.reason) != (after.state, after.reason):
+        state = (f"{after.state.value:<{STATE_CHARS}}", STATE_STYLES.get(after.state, "blue"))
+        lines.append(Text.assemble(f"{at}  ", state, plain(after.reason)))
+    if after.cancelling and (before is None or not before.cancelling):
+        lines.append(Text(f"{at}  cancel asked for"))
     return lines
 
 

@@ -40,7 +40,7 @@ class Terminal:
     def error(self, sentence: str, data: Shown) -> None:
         """A sentence for a person also where a script reads the rest."""
         self._errors.print(Text(f"pawl: {show.plain(sentence)}", style="red"))
-        if self.as_json:
+        if self.as_json and data:
             self._json(data)
 
     def hint(self, sentence: str) -> None:
@@ -69,7 +69,7 @@ class Terminal:
         else:
             last = self._follow_lines(looks)
         if last is not None and not self.as_json:
-            self._print(show.waits(last, self.commands))
+            self.run(last)
         return last
 
     def _follow_json(self, looks: Iterable[Overview]) -> Overview | None:
@@ -84,15 +84,13 @@ class Terminal:
         for seen in looks:
             self._print(show.changes(last, seen))
             last = seen
-        if last is not None:
-            self._print(show.summary(last))
         return last
 
     def _follow_live(self, looks: Iterable[Overview]) -> Overview | None:
         last = None
-        with Live(console=self._out, auto_refresh=False) as live:
+        with Live(console=self._out, auto_refresh=False, transient=True) as live:
             for last in looks:
-                live.update(Group(*show.summary(last)), refresh=True)
+                live.update(Group(*show.summary(last), *show.waits(last, self.commands)), refresh=True)
         return last
 
     def _json(self, data: Shown) -> None:

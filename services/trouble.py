@@ -12,9 +12,13 @@ from typing import assert_never
 
 STUCK_AFTER_S = 2.0
 """For so long attempts may fail before the run counts as stuck; a restart of a worker takes about half of it."""
-ATTEMPT_S = 6.0
-"""An attempt that has lasted longer does not count as failing, though nothing new is recorded yet. A frozen worker is
-noticed by its unanswered pings after five seconds at most, so its attempts are shorter."""
+ATTEMPT_S = 1.0
+HANGING_ATTEMPT_S = 6.0
+"""An attempt that has lasted longer than those that failed looks better, though nothing is recorded yet. One that is
+refused ends at once. One at a frozen worker ends when its pings have gone unanswered, which takes five seconds at most,
+and one that fails in the run's own code may have to read a long journal first."""
+CUT = "broken pipe"
+"""What Restate says of a connection that was there and went away."""
 TEXT_CHARS_MAX = 400
 
 UNREACHABLE_CODE, GONE_CODE, MISMATCH_CODE = "RT0010", "RT0011", "RT0016"
@@ -187,10 +191,12 @@ def failing(invocation: Invocation, at: float) -> bool:
         return False
     if invocation.status == "backing-off":
         return True
+    refused = cause_of(invocation.code) in (Cause.UNREACHABLE, Cause.VERSION_GONE) and CUT not in invocation.failure
+    longest_s = ATTEMPT_S if refused else HANGING_ATTEMPT_S
     return (
         invocation.status == "running"
         and invocation.last_start_at is not None
-        and at - invocation.last_start_at < ATTEMPT_S
+        and at - invocation.last_start_at < longest_s
     )
 
 

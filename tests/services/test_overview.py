@@ -148,3 +148,10 @@ def test_what_was_handed_over_and_not_taken_is_shown() -> None:
 def test_a_cancel_that_has_not_arrived_is_shown() -> None:
     assert seen(record(), failing(), cancelled=frozenset({"inv_1"})).cancelling
     assert not seen(record(), failing()).cancelling
+
+
+def test_a_run_that_was_told_to_end_waits_for_nobody() -> None:
+    told = seen(asking(), invocation("suspended"), cancelled=frozenset({"inv_1"}))
+    assert (told.state, told.reason, told.questions) == (RunState.RUNNING, "told to end", ())
+    away = seen(asking(), failing(), cancelled=frozenset({"inv_1"}), failures={"inv_1": [failed(NOW - 5)]})
+    assert away.state is RunState.STUCK

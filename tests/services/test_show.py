@@ -130,7 +130,7 @@ def test_a_log_has_a_line_for_each_thing_that_is_new() -> None:
     after = seen(record(intents=(intent(IntentState.DONE),), end=end()), invocation("completed"))
     assert len(show.changes(None, before)) == 2
     assert not show.changes(before, before)
-    assert [line.plain.split()[1] for line in show.changes(before, after)] == ["completed", "done"]
+    assert [line.plain.split()[1] for line in show.changes(before, after)] == ["done", "completed"]
 
 
 def test_pending_counts_and_lists() -> None:

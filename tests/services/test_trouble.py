@@ -2,7 +2,18 @@
 
 import pytest
 
-from services.trouble import ATTEMPT_S, STUCK_AFTER_S, Cause, Failure, Invocation, Trouble, Way, failing_since, shorten
+from services.trouble import (
+    ATTEMPT_S,
+    HANGING_ATTEMPT_S,
+    STUCK_AFTER_S,
+    Cause,
+    Failure,
+    Invocation,
+    Trouble,
+    Way,
+    failing_since,
+    shorten,
+)
 from services.trouble import trouble_of as judge
 from tests.services.seen import BUG, MISMATCH, NOW, REFUSED, WORKER, failed, failing, invocation, paused
 
@@ -45,10 +56,17 @@ def test_attempts_that_fail_for_a_moment_are_no_trouble() -> None:
 
 
 def test_an_attempt_that_lasts_looks_better_and_one_that_has_just_begun_does_not() -> None:
-    lasting = invocation(failure=REFUSED, code="RT0010", last_start_at=NOW - ATTEMPT_S)
-    fresh = invocation(failure=REFUSED, code="RT0010", last_start_at=NOW - 0.1)
-    assert trouble_of(lasting, failed(NOW - 60)) is None
-    assert trouble_of(fresh, failed(NOW - 60)) is not None
+    def in_trouble(failure: str, code: str, lasted_s: float) -> bool:
+        row = invocation(failure=failure, code=code, last_start_at=NOW - lasted_s)
+        return trouble_of(row, failed(NOW - 60)) is not None
+
+    for failure, code, longest_s in (
+        (REFUSED, "RT0010", ATTEMPT_S),
+        ("[500] stream closed because of a broken pipe", "RT0010", HANGING_ATTEMPT_S),
+        (BUG, "RT0007", HANGING_ATTEMPT_S),
+    ):
+        assert in_trouble(failure, code, longest_s - 0.1)
+        assert not in_trouble(failure, code, longest_s)
 
 
 def test_failures_before_the_run_last_got_on_do_not_count() -> None:
