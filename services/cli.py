@@ -199,6 +199,9 @@ def cancelled(seat: Seat, run_id: str, done: Cancelled) -> Exit:
         seat.terminal.answer({"run_id": run_id, "state": None}, f"run {run_id} had not begun, and will not.")
         return Exit.OK
     seat.terminal.run(seen)
+    if seen.record.ended is None and seen.trouble is not None and not seen.trouble.heals:
+        seat.terminal.hint("It has been told to end, and does as soon as it can go on.")
+        return Exit.STUCK
     if seen.record.ended is None:
         seat.terminal.hint("It has been told to end, and does when a worker answers and what is under way is recorded.")
         return Exit.OK

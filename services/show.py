@@ -43,6 +43,7 @@ HINTS: dict[Choice, str] = {
     Choice.DID_NOT_HAPPEN: "if not: send it again",
     Choice.GIVE_UP: "if nobody can tell",
 }
+TASK_CHARS_MAX = 500
 ARGUMENT_CHARS_MAX = 60
 NAME_CHARS = 22
 STATE_CHARS = 18
@@ -81,8 +82,11 @@ def action(intent: Intent) -> str:
 
 
 def short(value: JsonValue) -> str:
-    text = canonical(value)
-    return text if len(text) <= ARGUMENT_CHARS_MAX else f"{text[:ARGUMENT_CHARS_MAX]}…"
+    return cut(canonical(value), ARGUMENT_CHARS_MAX)
+
+
+def cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]}…"
 
 
 def pair(name: str, value: str, style: str = "") -> Text:
@@ -107,9 +111,9 @@ def summary(seen: Overview) -> list[RenderableType]:
     if seen.reason and seen.trouble is None:
         lines.append(pair("why", plain(seen.reason)))
     if record.begun is not None:
-        lines.append(pair("task", plain(record.begun.task)))
+        lines.append(pair("task", cut(plain(record.begun.task), TASK_CHARS_MAX)))
     if isinstance(record.ended, RunEnd) and record.ended.answer is not None:
-        lines.append(pair("answer", plain(record.ended.answer)))
+        lines.append(pair("answer", f"\n  {'':{NAME_CHARS}}".join(map(plain, record.ended.answer.splitlines()))))
     counted = record.ended if isinstance(record.ended, RunEnd) else record.row
     if counted is not None:
         used = counted.used

@@ -119,9 +119,9 @@ def test_what_could_steer_a_terminal_or_write_backwards_is_spelled_out() -> None
 
 
 def test_an_ended_run_shows_its_answer_and_how_long_ago() -> None:
-    said = shown(seen(record(end=end(answer="all done"), intents=(intent(IntentState.DONE),)), invocation("completed")))
+    said = shown(seen(record(end=end(answer="all\ndone"), intents=(intent(IntentState.DONE),)), invocation("completed")))
     assert "r1  completed  50 s ago" in said
-    assert "all done" in said
+    assert "all\n                        done" in said
     assert "what helps" not in said
 
 
