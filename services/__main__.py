@@ -26,6 +26,8 @@ def main(arguments: list[str]) -> int:
     from services import log, metrics, serve
     from services.app import application, outside
     from services.busy import Busy
+    from services.retention import faults
+    from services.version import code_version
     from tools.tool import BadDeclaration
 
     try:
@@ -33,7 +35,10 @@ def main(arguments: list[str]) -> int:
         log.configure(settings.log_level)
         busy = Busy()
         shared = outside(settings, busy, counts=metrics.started(settings.metrics, busy))
-        return serve.run(application(shared, settings), settings.listen, settings.shutdown_s, busy, shared.open)
+        if wrong := faults(shared.tools.values(), shared.caps, settings.retention_s):
+            raise BadSettings(wrong[0])
+        code = code_version(shared.tools.values())
+        return serve.run(application(shared, settings, code), settings.listen, settings.shutdown_s, busy, shared.open)
     except (BadSettings, BadDeclaration, serve.PortTaken, metrics.PortTaken) as error:
         print(f"pawl: {error}", file=sys.stderr)
         return 2
