@@ -42,7 +42,12 @@ class Bury(Kept):
 def agent_object(outside: Outside, notices: Service) -> VirtualObject:
     """The object, bound to what its runs work with and to who tells others of them."""
     tell: Any = notices.handlers["tell"].fn if outside.people.webhook_path else None
-    agent = VirtualObject("Agent")
+    timeouts = outside.timeouts
+    agent = VirtualObject(
+        "Agent",
+        inactivity_timeout=timedelta(seconds=timeouts.inactivity_s),
+        abort_timeout=timedelta(seconds=timeouts.abort_s),
+    )
     answers: Any = AnswerCodec()
 
     @agent.handler(name="run", input_serde=BodyCodec(RunRequest), output_serde=answers)

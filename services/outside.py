@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from services.bucket import Rate
 from services.busy import Busy
+from services.deadlines import Timeouts
 from services.limits import Limits
 from services.messages import Grant
 from services.model import Model
@@ -19,6 +21,9 @@ from services.provider import Provider
 from services.watch import Watch
 from tools.tool import Tool
 from tools.wire import Wire
+
+MODEL, RECEIVER = "model", "receiver"
+"""Names of what may have a rate; the latter is also the tools' usual receiver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,9 @@ class Outside:
     retention_s: float
     """How long an ended run is kept before only its tombstone stays."""
     instructions: str
+    timeouts: Timeouts
+    rates: Mapping[str, Rate]
+    """By what is limited: `model`, or the name of a receiver. What is not in it may be asked at any rate."""
     busy: Busy
     watch: Watch
 

@@ -45,6 +45,9 @@ class Settings(BaseSettings):
         "http://127.0.0.1:7001", pattern=r"^https?://", description="Base address of the tools' API."
     )
     receiver_token: SecretStr | None = Field(None, description="Sent to it as a bearer token.")
+    receiver_rate: str | None = Field(
+        None, pattern=RATE, description="Requests a second to it, of all workers together, as for the model."
+    )
 
     # The model
     model_url: str = Field(
@@ -57,14 +60,28 @@ class Settings(BaseSettings):
     model_backoff_s: float = Field(
         1, gt=0, description="Wait before the second request for one reply; doubles from there."
     )
+    model_wait_budget_s: float = Field(
+        4 * 3600, ge=0, description="All waits for one reply together; a provider that asks for more fails the run."
+    )
+    model_rate: str | None = Field(
+        None,
+        pattern=RATE,
+        description="Requests a second to the model, of all workers together; after a comma how many at once: 5,10.",
+    )
     model_max_output_tokens: int | None = Field(None, ge=1, description="Limit on one reply that is sent to the model.")
+    model_max_output_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        "max_tokens", description="The name under which the provider takes that limit."
+    )
     model_parallel_calls: bool | None = Field(
         None, description="Ask the model for several calls in one reply, or for one."
     )
     model_echo_empty: Literal["null", "empty", "omit"] = Field("null", description="How empty content is sent back.")
     model_keep_unknown: bool = Field(True, description="Send fields of a reply back that are not known here.")
     model_cut_reasons: tuple[str, ...] | None = Field(
-        None, description="Finish reasons that mean cut off, as a JSON list."
+        None, description="Finish reasons that mean cut off, as a JSON list, in place of the usual ones."
+    )
+    model_filter_reasons: tuple[str, ...] | None = Field(
+        None, description="Finish reasons that mean stopped by a content filter, likewise."
     )
     model_price_in: float = Field(0, ge=0, description="Cents for a million tokens of input.")
     model_price_out: float = Field(0, ge=0, description="Cents for a million tokens of output.")

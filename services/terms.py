@@ -7,8 +7,9 @@ Must not know: how any of it is used.
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
+from services.bucket import Rate
 from services.limits import Limits
 from services.messages import Grant, Kept, RunRequest
 from services.moves import Caps
@@ -28,6 +29,7 @@ class Terms(Kept):
     key_lifetime_s: float | None
     patience: dict[str, JsonValue]
     instructions: str
+    rates: dict[str, Rate] = Field(default_factory=dict)
 
     def caps(self) -> Caps:
         return Caps(self.unknown, self.key_lifetime_s)
@@ -48,6 +50,7 @@ def terms_of(outside: Outside, request: RunRequest) -> Terms:
         key_lifetime_s=outside.caps.key_lifetime_s,
         patience=outside.provider.model_dump(mode="json", include=set(PATIENCE)),
         instructions=outside.instructions,
+        rates=dict(outside.rates),
     )
 
 

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from services.app import limits_of, provider_of
+from services.app import limits_of, outside, provider_of
+from services.bucket import Rate
+from services.busy import Busy
+from services.provider import Provider
 from services.settings import BadSettings, Settings, load, table
 
-README = Path(__file__).parent.parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent.parent
+TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,9 @@ README = Path(__file__).parent.parent.parent / "README.md"
         ("PAWL_ADMIN", "localhost:9070", "pattern"),
         ("PAWL_APPROVE_ABOVE_CENTS", "{a", "JSON"),
         ("PAWL_APPROVE_ABOVE_CENTS", '{"charge_card": "much"}', "integer"),
+        ("PAWL_MODEL_RATE", "fast", "requests per second"),
+        ("PAWL_RECEIVER_RATE", "-1", "requests per second"),
+        ("PAWL_MODEL_DEADLINE_S", "nan", "greater than 0"),
     ],
 )
 def test_a_wrong_value_is_one_sentence_that_names_the_setting(
@@ -48,11 +55,58 @@ def test_a_provider_elsewhere_needs_a_key_and_a_local_one_does_not() -> None:
     assert provider_of(Settings(model_url="http://127.0.0.1:1/v1")).key.get_secret_value() == "none"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PAWL_MODEL_KEY", "two words"),
+        ("PAWL_MODEL_URL", "http://user:word@127.0.0.1/v1"),
+        ("PAWL_MODEL_FIELDS_ADDED", '{"messages": []}'),
+        ("PAWL_RECEIVER_URL", "http://"),
+        ("PAWL_RECEIVER_TOKEN", "t\u00f6ken"),
+        ("PAWL_MODEL_RATE", "0"),
+        ("PAWL_RECEIVER_RATE", "5,0"),
+        ("PAWL_WEBHOOK_URL", "http://:1/x"),
+    ],
+)
+def test_what_only_the_composition_sees_is_wrong_is_a_sentence_too(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv("PAWL_MODEL_KEY", "sk-1")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(BadSettings) as caught:
+        outside(load(), Busy())
+    sentence = str(caught.value)
+    assert sentence.startswith(name) and "\n" not in sentence and "word" not in sentence.removeprefix(name)
+
+
+def test_what_is_set_for_the_provider_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert provider_of(Settings()) == Provider()
+    monkeypatch.setenv("PAWL_MODEL_CUT_REASONS", '["full"]')
+    monkeypatch.setenv("PAWL_MODEL_FILTER_REASONS", '["nope"]')
+    monkeypatch.setenv("PAWL_MODEL_WAIT_BUDGET_S", "60")
+    monkeypatch.setenv("PAWL_MODEL_MAX_OUTPUT_FIELD", "max_completion_tokens")
+    monkeypatch.setenv("PAWL_MODEL_RATE", "0.5,3")
+    shared = outside(load(), Busy())
+    provider = shared.provider
+    assert (provider.cut_reasons, provider.filter_reasons) == (("full",), ("nope",))
+    assert (provider.wait_budget_s, provider.max_output_field) == (60, "max_completion_tokens")
+    assert shared.rates == {"model": Rate(name="model mock", per_s=0.5, burst=3)}
+
+
 def test_every_setting_has_a_sentence_and_a_default_that_fits() -> None:
     assert all(sentence.endswith((".", ". JSON")) and len(sentence) > 10 for _, _, sentence in table())
     assert limits_of(Settings()).turns == 50
 
 
-def test_the_readme_names_only_settings_that_exist() -> None:
-    named = set(re.findall(r"PAWL_[A-Z_]+[A-Z]", README.read_text()))
-    assert named and named <= {name for name, _, _ in table()}
+# Of the commands and containers, not of the worker.
+OTHER_NAMES = {"PAWL_INGRESS_PORT", "PAWL_ADMIN_PORT", "PAWL_RECEIVER_PORT", "PAWL_MODEL_PORT"}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
+def test_texts_name_only_settings_that_exist(text: Path) -> None:
+    named = set(re.findall(r"PAWL_[A-Z_]+[A-Z]", text.read_text()))
+    assert named <= {name for name, _, _ in table()} | OTHER_NAMES
+
+
+def test_the_readme_names_settings() -> None:
+    assert "PAWL_MODEL_URL" in TEXTS[0].read_text()
