@@ -35,4 +35,6 @@ def text_of(value: JsonValue) -> str:
     """What the model is told of a result: a text as it is, anything else as JSON."""
     if value is None:
         return "done, no value"
+    if value == "":
+        return "done, an empty text"
     return value if isinstance(value, str) else canonical(value)

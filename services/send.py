@@ -16,7 +16,7 @@ from services.clock import wall_s
 from services.messages import Intent
 from services.moves import Prepared, Progress
 from tools.outcome import Answer, Doubt, Found, NotSent, Rejected, Unknown
-from tools.plain import describe
+from tools.plain import MISTAKES, describe
 from tools.request import Request
 from tools.status import only_of_itself
 from tools.tool import Tool
@@ -66,7 +66,7 @@ def prepare(tool: Tool, intent: Intent) -> Prepared:
             request = tool.undo(intent.key, intent.value, **intent.arguments)
         else:
             request = tool.prepare(intent.key, intent.arguments)
-    except Exception as error:  # noqa: BLE001  a tool author's code; nothing has left, so its failure is an answer
+    except MISTAKES as error:  # a tool author's code; nothing has left, so its failure is an answer
         return Prepared(None, failed=describe(error))
     return Prepared(request.to_json(), request.digest(), len(request.body))
 
@@ -76,7 +76,7 @@ async def read(wire: Wire, progress: Progress) -> Told:
     assert progress.tool is not None
     try:
         request = progress.tool.prepare("", progress.arguments)
-    except Exception as error:  # noqa: BLE001  a tool author's code, as above
+    except MISTAKES as error:  # a tool author's code, as above
         return Told(NotSent(describe(error), last=True), wall_s())
     return Told(await progress.tool.send(wire, "", request), wall_s())
 

@@ -3,17 +3,19 @@
 Rule: a blocking tool never stalls the worker. A call that waits for a thread has not begun. One that has begun and has
 not ended by its deadline is Unknown: its late result is ignored, and its thread stays taken until it ends. The
 deadline counts from the beginning, and the wait is bounded by the same time again. Threads are daemons: a tool that
-hangs keeps no worker from leaving. An exception of a tool that changes something says nothing about the effect, unless
-the tool says it: Refused or NeverLeft.
+hangs keeps no worker from leaving. Whatever is raised in such a thread is the tool's own doing and stays in it: what is
+no Exception would end the worker, or a step without a result. An exception of a tool that changes something says
+nothing about the effect, unless the tool says it: Refused or NeverLeft.
 Must not know: HTTP, Restate, keys.
 """
 
 import asyncio
 import contextvars
-import inspect
 import threading
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tools import failure
 from tools.failure import Left
@@ -56,7 +58,7 @@ class CodePool:
         self._value_bytes = value_bytes
 
     async def call(self, job: Job) -> Answer:
-        """One call to one answer. What is no Exception (a suspension, say) is raised here as the tool raised it."""
+        """One call to one answer."""
         try:
             async with asyncio.timeout(job.deadline_s):
                 await self._free.acquire()
@@ -76,24 +78,15 @@ class CodePool:
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
 
-        def deliver(answer: Answer | None, error: BaseException | None) -> None:
+        def deliver(answer: Answer) -> None:
             self._free.release()
-            if future.done():  # nobody waits any more
-                return
-            if answer is not None:
+            if not future.done():  # otherwise nobody waits any more
                 future.set_result(answer)
-            elif error is not None:
-                future.set_exception(error)
 
         def thread() -> None:
-            answer: Answer | None = None
-            failed: BaseException | None = None
+            answer = context.run(self._run, job)
             try:
-                answer = context.run(self._run, job)
-            except BaseException as error:  # noqa: BLE001  it is raised again where the call is awaited
-                failed = error
-            try:
-                loop.call_soon_threadsafe(deliver, answer, failed)
+                loop.call_soon_threadsafe(deliver, answer)
             except RuntimeError:
                 return  # the loop is closed, and nobody is left who could be told
 
@@ -103,20 +96,25 @@ class CodePool:
         if (sentence := job.may_leave()) is not None:
             return NotSent(sentence)
         try:
-            value = plain(_finished(job.work(), job.deadline_s))
-        except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001  whatever a tool's author did
+            result = _finished(job.work(), job.deadline_s)
+        except BaseException as error:  # noqa: BLE001  whatever a tool's author did
             return meaning(error, changes=job.changes)
+        # From here on the effect is made: no value, however odd, turns that into a failure.
+        value = plain(result)
         return Done(cap(value, self._value_bytes), receiver_id(value))
 
 
 def _finished(value: object, deadline_s: float) -> object:
     """An async tool runs in an event loop of its own in this thread, and is cancelled at the deadline."""
-    if not inspect.iscoroutine(value):
+    # Not isinstance: it asks the value itself, which may raise.
+    if not issubclass(type(value), types.CoroutineType):
         return value
+
+    coroutine: Any = value
 
     async def bounded() -> object:
         async with asyncio.timeout(deadline_s):
-            return await value
+            return await coroutine
 
     return asyncio.run(bounded())
 

@@ -15,7 +15,7 @@ from tools.code import Job
 from tools.effect import POLICIES, Effect
 from tools.lookup import Lookup
 from tools.outcome import Answer, Found, NotSent, Rejected, Unknown
-from tools.plain import describe, plain
+from tools.plain import MISTAKES, describe, plain
 from tools.request import CALL, Request, canonical
 from tools.schema import BadArguments, validate
 from tools.status import Judge
@@ -101,7 +101,7 @@ class Tool:
             return valid
         try:
             self._build(_TRIAL_KEY, valid)
-        except Exception as error:  # noqa: BLE001  a tool author's code: what it refuses now cannot fail later, for ever
+        except MISTAKES as error:  # a tool author's code: what it refuses now cannot fail later, for ever
             return BadArguments(f"{self.name} cannot be called like this, {describe(error)}.")
         return _written(valid)
 
@@ -143,7 +143,7 @@ class Tool:
             return Unknown(f"{self.name} has no look-up")
         try:
             request = self.find.build(key, **arguments)
-        except Exception as error:  # noqa: BLE001  a tool author's code: what cannot be asked is not answered
+        except MISTAKES as error:  # a tool author's code: what cannot be asked is not answered
             return Unknown(f"the look-up could not be built, {describe(error)}")
         return await wire.look_up(self.base, request, key, self.send_deadline_s, self.find.judge)
 

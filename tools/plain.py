@@ -35,6 +35,8 @@ from pydantic import BaseModel, JsonValue
 DEPTH_MAX = 32
 # The largest integer that every reader of JSON keeps exactly (RFC 8259, section 6).
 INTEGER_MAX = 2**53 - 1
+# What code of a tool's author may raise in the middle of ours. A script's habit, sys.exit, must not end the worker.
+MISTAKES = (Exception, SystemExit)
 # Python refuses to write integers of more than some 14,000 bits as decimal text.
 _DECIMAL_BITS_MAX = 10_000
 # NUL ends a string in C and many databases refuse it; a lone surrogate cannot be written as UTF-8.
@@ -47,7 +49,7 @@ def plain(value: object) -> JsonValue:
     """The value as plain JSON, by the rules above."""
     try:
         return _plain(value, DEPTH_MAX)
-    except Exception as error:  # noqa: BLE001  a value with code of its own can raise anything, and an effect may be behind it
+    except BaseException as error:  # noqa: BLE001  a value with code of its own can raise anything, and an effect may be behind it
         return {"error": f"the value of type {type(value).__name__} could not be read, {describe(error)}"}
 
 

@@ -68,6 +68,8 @@ def signature(function: Callable[..., object]) -> Signature:
     description = "\n".join(filter(None, (document.short_description, document.long_description))).strip()
     if not description:
         raise BadDeclaration(f"{name} has no docstring, and the model would not know what the tool does.")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise BadDeclaration(f"{name} is a generator: calling it would do nothing; return the values as a list.")
     parameters = list(inspect.signature(function).parameters.values())
     takes_key = bool(parameters) and parameters[0].name == KEY
     if takes_key and hints.get(KEY) is not str:

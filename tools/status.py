@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pydantic import JsonValue
 
 from tools.outcome import Answer, Done, Doubt, InFlight, NotSent, Rejected, Unknown
-from tools.plain import describe
+from tools.plain import MISTAKES, describe
 from tools.reply import Problem, Reply, problem, retry_after_s
 
 # The receiver is still busy with the first request under this key. A bare 409 may as well be a plain refusal.
@@ -74,7 +74,7 @@ def _success(reply: Reply, judge: Judge | None) -> Answer:
         return Done(reply.body, receiver_id(reply.body))
     try:
         judged: object = judge(reply)
-    except Exception as error:  # noqa: BLE001  a tool author's code: its failure must not undo what a 2xx says
+    except MISTAKES as error:  # a tool author's code: its failure must not undo what a 2xx says
         return Unknown(f"the tool could not judge the answer (HTTP {reply.status}), {describe(error)}", Doubt.JUDGED)
     if not isinstance(judged, Answer):
         return Unknown(f"the tool's judge gave no answer but {type(judged).__name__}", Doubt.JUDGED)

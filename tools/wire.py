@@ -20,7 +20,7 @@ from tools.base import Base, Sizes
 from tools.code import CodePool
 from tools.failure import Left
 from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotSent, Pending, Rejected, Unknown
-from tools.plain import describe, plain
+from tools.plain import MISTAKES, describe, plain
 from tools.reply import Reply
 from tools.request import Request
 from tools.size import cap
@@ -101,7 +101,7 @@ class Wire:
             return _unanswered(status.answer(got, None))
         try:
             found: object = judge(got)
-        except Exception as error:  # noqa: BLE001  a tool author's code: what it cannot read is no answer
+        except MISTAKES as error:  # a tool author's code: what it cannot read is no answer
             return Unknown(f"the answer to the look-up could not be judged, {describe(error)}", Doubt.JUDGED)
         if not isinstance(found, Found):
             return Unknown(f"the judge of the look-up gave no finding but {type(found).__name__}", Doubt.JUDGED)

@@ -81,7 +81,9 @@ class World:
 
     def until(self, run_id: str, *states: str, wait_s: float = WAIT_S) -> dict[str, Any]:
         """Waits until the run is in one of the states; its status."""
-        return self.wait(lambda: (s := self.status(run_id)) and s["state"] in states and s, f"{states}", run_id, wait_s)
+        return dict(
+            self.wait(lambda: (s := self.status(run_id)) and s["state"] in states and s, f"{states}", run_id, wait_s)
+        )
 
     def wait(self, look: Callable[[], Any], what: str, run_id: str = "", wait_s: float = WAIT_S) -> Any:
         end = time.monotonic() + wait_s
@@ -115,9 +117,8 @@ class World:
         )
 
     def retries(self, run_id: str) -> int:
-        rows = self.stack.admin.query(
-            f"SELECT retry_count FROM sys_invocation WHERE target_service_key = '{run_id}' AND target_handler_name = 'run'"
-        )
+        of_run = f"target_service_key = '{run_id}' AND target_handler_name = 'run'"
+        rows = self.stack.admin.query(f"SELECT retry_count FROM sys_invocation WHERE {of_run}")
         return max((int(row.get("retry_count") or 0) for row in rows), default=0)
 
     def effects(self, run: dict[str, Any], effect: str | None = None) -> list[EffectRow]:

@@ -62,6 +62,19 @@ async def test_a_value_is_made_plain_and_small() -> None:
     assert "ask for less" in str(got.value)
 
 
+class Hostile:
+    """Asking anything of it raises."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise KeyboardInterrupt(name)
+
+
+async def test_a_value_that_cannot_be_looked_at_is_done() -> None:
+    """B26"""
+    got = await run(Hostile)
+    assert isinstance(got, Done) and "Hostile" in str(got.value)
+
+
 async def test_nothing_is_a_value() -> None:
     """B26"""
     assert await run(lambda: None) == Done(None)
@@ -192,6 +205,10 @@ async def test_a_sentence_of_the_hook_keeps_it_from_beginning() -> None:
         (SystemExit(1), Unknown("SystemExit: 1")),
         (asyncio.CancelledError(), Unknown("CancelledError")),
         (StopIteration(), Unknown("StopIteration")),
+        (KeyboardInterrupt(), Unknown("KeyboardInterrupt")),
+        (GeneratorExit(), Unknown("GeneratorExit")),
+        (SuspendedError("own"), Unknown("SuspendedError: own")),
+        (BaseExceptionGroup("several", [SuspendedError()]), Unknown("BaseExceptionGroup: several (1 sub-exception)")),
     ],
     ids=repr,
 )
@@ -219,14 +236,6 @@ async def test_an_exception_after_a_possible_effect_is_a_doubt(error: BaseExcept
 async def test_an_exception_of_a_reader_is_its_answer_unless_it_may_pass(error: BaseException, answer: Answer) -> None:
     """B13, B33"""
     assert await run(raising(error), changes=False) == answer
-
-
-async def test_what_is_no_exception_comes_out_as_it_was_raised() -> None:
-    """B22"""
-    suspended = SuspendedError()
-    with pytest.raises(SuspendedError) as caught:
-        await run(raising(suspended))
-    assert caught.value is suspended
 
 
 def test_words_of_a_refusal_are_cleaned_and_cut() -> None:

@@ -1,5 +1,7 @@
 """A refused declaration gives one sentence; an accepted one says how the tool is treated."""
 
+import sys
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from tools.effect import POLICIES, Effect
 from tools.lookup import find_by_key
 from tools.outcome import Done, Rejected, Unknown
 from tools.request import Request, get, post
-from tools.tool import ATTEMPTS, Approval, BadDeclaration, Repeat, Tool, registry, tool
+from tools.tool import ATTEMPTS, Approval, BadArguments, BadDeclaration, Repeat, Tool, registry, tool
 
 
 def build(key: str, cents: int, currency: str = "EUR", memo: str = "") -> Request:
@@ -186,3 +188,29 @@ def test_a_tool_cannot_be_changed() -> None:
     made: Tool = tool(**KEYED)(build)
     with pytest.raises(AttributeError):
         made.effect = Effect.READ  # type: ignore[misc]
+
+
+def test_a_builder_that_ends_its_script_ends_no_worker() -> None:
+    def leaves(key: str, name: str) -> Request:
+        """Leave."""
+        sys.exit(f"no {name}")
+
+    made = tool(effect=Effect.KEYED, key_lifetime_s=60)(leaves)
+    refused = made.check({"name": "x"})
+    assert isinstance(refused, BadArguments) and "SystemExit: no x" in refused.reason
+
+
+def test_a_generator_is_refused_because_a_call_of_it_does_nothing() -> None:
+    """B26"""
+
+    def pages(name: str) -> Iterator[str]:
+        """Read pages."""
+        yield name
+
+    async def more_pages(name: str) -> AsyncIterator[str]:
+        """Read pages."""
+        yield name
+
+    for function in (pages, more_pages):
+        with pytest.raises(BadDeclaration, match="generator"):
+            tool(effect=Effect.READ)(function)
