@@ -1,5 +1,6 @@
 """`python -m lab`: the commands that the Makefile calls. `python -m lab --help` lists them."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import compose, demo, empty, signals, up
+from lab import campaign, compose, demo, empty, signals, up
 from lab.errors import LabError
 from lab.paths import SCRATCH
 from lab.show import Show
@@ -72,6 +73,23 @@ def empty_command(rounds: Annotated[int, typer.Option(help="rounds of both, in t
 def down_command(folder: Dir = SCRATCH) -> None:
     """End what `up` started."""
     _run(lambda show: up.down(folder, show))
+
+
+@app.command("matrix")
+def matrix_command(  # noqa: PLR0913, PLR0917  the options of one command
+    trials: Annotated[int, typer.Option(min=1, help="of each cell")] = 3,
+    only: Annotated[str | None, typer.Option(help="ids, parts of them, or shell patterns; parted by commas")] = None,
+    out: Annotated[Path, typer.Option(help="where report and histories go")] = Path("lab-report"),
+    jobs: Annotated[int, typer.Option(min=1, help="trials at work at a time")] = os.cpu_count() or 2,
+    seed: Annotated[int, typer.Option(help="decides what is left to chance")] = 1,
+    target: Annotated[Path | None, typer.Option(help="a file that describes an agent of your own")] = None,
+    list_only: Annotated[bool, typer.Option("--list", help="print the cells and run nothing")] = False,
+    folder: Dir = SCRATCH,
+) -> None:
+    """Every fault at every point, for every kind of tool: kill it, and count what the receiver saw."""
+    asked = campaign.Asked(trials, only, out, jobs, seed, target, folder)
+    act = campaign.list_cells if list_only else campaign.run
+    _run(lambda show: act(asked, show))
 
 
 @app.command("compose-test")

@@ -22,7 +22,7 @@ class Class(StrEnum):
     ONCE = "once"
 
 
-def _calls(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def calls(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"tool_calls": [{"name": name, "arguments": dict(arguments)}]}
 
 
@@ -83,51 +83,51 @@ RECEIPT = {"to": "{tag}@example.test", "subject": "Receipt", "body": "49.00 EUR"
 JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
-        Job("order", "order", Class.READ, "look_up_order", (_calls("look_up_order", {"order_id": "{tag}"}), DONE)),
-        Job("crm", "customer", Class.SET, "update_crm", (_calls("update_crm", RECORD), DONE), sets=FIELDS),
+        Job("order", "order", Class.READ, "look_up_order", (calls("look_up_order", {"order_id": "{tag}"}), DONE)),
+        Job("crm", "customer", Class.SET, "update_crm", (calls("update_crm", RECORD), DONE), sets=FIELDS),
         # The version is the one that the record has when the trial begins.
         Job(
             "crm-version",
             "customer",
             Class.SET,
             "update_crm",
-            (_calls("update_crm", {**RECORD, "version": "1"}), DONE),
+            (calls("update_crm", {**RECORD, "version": "1"}), DONE),
             sets=FIELDS,
         ),
-        Job("charge", "charge", Class.KEYED, "charge_card", (_calls("charge_card", CHARGE), DONE)),
+        Job("charge", "charge", Class.KEYED, "charge_card", (calls("charge_card", CHARGE), DONE)),
         Job(
             "charge-other-amount",
             "charge",
             Class.KEYED,
             "charge_card",
-            (_calls("charge_card", CHARGE), DONE),
-            drifted=_calls("charge_card", {**CHARGE, "amount_cents": 5900}),
+            (calls("charge_card", CHARGE), DONE),
+            drifted=calls("charge_card", {**CHARGE, "amount_cents": 5900}),
         ),
         Job(
             "charge-other-words",
             "charge",
             Class.KEYED,
             "charge_card",
-            (_calls("charge_card", {**CHARGE, "memo": "your order"}), DONE),
-            drifted=_calls("charge_card", {**CHARGE, "memo": "the order that you placed"}),
+            (calls("charge_card", {**CHARGE, "memo": "your order"}), DONE),
+            drifted=calls("charge_card", {**CHARGE, "memo": "the order that you placed"}),
         ),
-        Job("transfer", "transfer", Class.ONCE_FOUND, "transfer_money", (_calls("transfer_money", TRANSFER), DONE)),
+        Job("transfer", "transfer", Class.ONCE_FOUND, "transfer_money", (calls("transfer_money", TRANSFER), DONE)),
         Job(
             "transfer-again",
             "transfer",
             Class.ONCE_FOUND,
             "transfer_money",
-            (_calls("transfer_money", TRANSFER), _calls("transfer_money", TRANSFER), DONE),
+            (calls("transfer_money", TRANSFER), calls("transfer_money", TRANSFER), DONE),
         ),
-        Job("sms", "sms", Class.ONCE, "send_sms", (_calls("send_sms", TEXT), DONE)),
-        Job("sms-again", "sms", Class.ONCE, "send_sms", (_calls("send_sms", TEXT), _calls("send_sms", TEXT), DONE)),
+        Job("sms", "sms", Class.ONCE, "send_sms", (calls("send_sms", TEXT), DONE)),
+        Job("sms-again", "sms", Class.ONCE, "send_sms", (calls("send_sms", TEXT), calls("send_sms", TEXT), DONE)),
         # A charge, then a receipt by mail: what the published experiment's agent does.
         Job(
             "receipt",
             "charge",
             Class.KEYED,
             "charge_card",
-            (_calls("charge_card", CHARGE), _calls("send_email", RECEIPT), DONE),
+            (calls("charge_card", CHARGE), calls("send_email", RECEIPT), DONE),
             others=("email",),
         ),
     )

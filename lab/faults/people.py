@@ -58,6 +58,8 @@ def restart(trial: Trial, place: Place, cuts: Mapping[str, int | None]) -> None:
     for run in trial.runs:
         operator.kill(run.invocation)
         trial.note("run", "killed", f"the operator killed {run.run_id}")
+    # What was on its way to the old attempt still gets there, and then it hears that it is over.
+    trial.ground.line.release()
     place.let_go()
     for run in trial.runs:
         cut = cuts[run.run_id]

@@ -1,0 +1,256 @@
+"""`matrix`: plays the cells that were asked for, shows how it goes, judges, and writes the report.
+
+Rule: the exit code is 0 only when every cell of Pawl has a verdict that its class promises and every control fails as
+it must; other engines are shown and do not decide. Whatever was seen of a trial is kept as a history below the report's
+folder, so that it can be judged, drawn and read again.
+"""
+
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab import board, history, matrix, own, server
+from lab.cells import Cell, Fault, Group
+from lab.checker import Judgement, Result, judge
+from lab.contestants import targets as peers
+from lab.errors import UsageError
+from lab.ground import Kind
+from lab.history import History
+from lab.jobs import JOBS, Job
+from lab.lanes import Lanes, Task
+from lab.matrix import Scene
+from lab.paths import SCRATCH, shown
+from lab.play import Played
+from lab.results import CellResult, TrialResult, junit, red, report
+from lab.show import Show
+from lab.signals import shielded
+from lab.targets import CONTROLS, PAWL, Target
+
+KEY_LIFETIME = (("PAWL_KEY_LIFETIME_S", "3"),)
+NODES = 3
+LOOK_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for on the command line."""
+
+    trials: int
+    only: str | None
+    out: Path
+    jobs: int
+    seed: int
+    target: Path | None = None
+    folder: Path = SCRATCH
+
+
+@dataclass(frozen=True, slots=True)
+class Lineup:
+    """Who takes part: targets and jobs by name, and the cells."""
+
+    targets: Mapping[str, Target]
+    jobs: Mapping[str, Job]
+    cells: tuple[Cell, ...]
+    missing: tuple[str, ...] = ()
+    """Sentences about targets that cannot run here."""
+
+
+def lineup(asked_target: Path | None, only: str | None) -> Lineup:
+    """Pawl, the controls, the engines that are installed, and the target that a file describes. Raises UsageError."""
+    others = [(target, peers.why_not(target)) for target in peers.TARGETS]
+    present = [target for target, missing in others if missing is None]
+    told = [own.load(asked_target)] if asked_target is not None else []
+    known = {target.name: target for target in (PAWL, *CONTROLS, *present)}
+    if told and told[0][0].name in known:
+        raise UsageError(f"the target's file: there is a target {told[0][0].name} already; choose another name")
+    cells = matrix.chosen(matrix.cells(present, told), only)
+    if told and not only:
+        cells = tuple(cell for cell in cells if cell.group is Group.OWN)
+    return Lineup(
+        {**known, **{target.name: target for target, _ in told}},
+        {**JOBS, **{job.name: job for _, job in told}},
+        cells,
+        tuple(dict.fromkeys(f"{target.title.partition(',')[0]}: {why}" for target, why in others if why)),
+    )
+
+
+def kind_of(scene: Scene, targets: Mapping[str, Target]) -> Kind:
+    """The ground that a scene needs."""
+    target = targets[scene.target]
+    match scene.fault:
+        case Fault.KEY_EXPIRED:
+            return Kind(target, KEY_LIFETIME)
+        case Fault.LEADER_KILL:
+            return Kind(target, nodes=NODES)
+        case _:
+            return Kind(target)
+
+
+@dataclass(slots=True)
+class Tray:
+    """What the lanes bring: histories are written and judged, and kept by cell and trial."""
+
+    asked: Asked
+    lineup: Lineup
+    board: board.Board
+    kept: dict[str, dict[int, TrialResult]] = field(default_factory=lambda: defaultdict(dict))
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, task: Task, played: Played) -> bool:
+        """Whether the trial can be told; one that cannot is kept as well, in case it cannot be told again."""
+        judged = [
+            (cell, seen, judge(cell, self.lineup.jobs[cell.job], seen))
+            for cell, seen in zip(task.scene.cells, played.histories, strict=True)
+        ]
+        good = all(judgement.result is not Result.CANNOT_TELL for _, _, judgement in judged)
+        for cell, seen, judgement in judged:
+            self._keep(cell, task, seen, judgement)
+        if good or task.again:
+            bad = [cell.id for cell, _, judgement in judged if judgement.result is not Result.AS_PROMISED]
+            self.board.over(task.scene.id, task.number, bad, time.time() - played.histories[0].started_at)
+        return good
+
+    def fail(self, task: Task, why: str) -> None:
+        """The ground did not open: nothing can be told."""
+        broken = [
+            History(cell.id, cell.job, task.number, self.asked.seed, time.time(), 1, error=why)
+            for cell in task.scene.cells
+        ]
+        self.take(Task(task.scene, task.kind, task.number, again=True), Played(tuple(broken), spoilt=True))
+
+    def _keep(self, cell: Cell, task: Task, seen: History, judgement: Judgement) -> None:
+        with self.lock:
+            before = self.kept[cell.id].get(task.number)
+        again = "-again" if task.again and before is not None else ""
+        file = Path("histories") / cell.id.replace("/", "_") / f"trial-{task.number}{again}.json"
+        history.write(seen, self.asked.out / file)
+        replayed = "; ".join(before.judgement.findings) if before is not None else None
+        kept = TrialResult(task.number, self.asked.seed, judgement, seen.recovered_s, str(file), replayed)
+        with self.lock:
+            self.kept[cell.id][task.number] = kept
+
+    def results(self) -> list[CellResult]:
+        """Of the cells that were played, in the order of the matrix."""
+        return [
+            CellResult(
+                cell,
+                self.lineup.targets[cell.target].title,
+                self.lineup.jobs[cell.job],
+                tuple(self.kept[cell.id][number] for number in sorted(self.kept[cell.id])),
+            )
+            for cell in self.lineup.cells
+            if cell.id in self.kept
+        ]
+
+
+def list_cells(asked: Asked, show: Show) -> int:
+    """The ids, one in a line, without running anything."""
+    for cell in lineup(asked.target, asked.only).cells:
+        show.verbatim(cell.id)
+    return 0
+
+
+def run(asked: Asked, show: Show) -> int:
+    """Play, judge, write, show; the exit code."""
+    who = lineup(asked.target, asked.only)
+    if not who.cells:
+        raise UsageError(f"no cell fits {asked.only}; `python -m lab matrix --list` shows them all")
+    binary = server.find()
+    versions = versions_of(server.check_version(binary))
+    scenes = matrix.scenes(who.cells)
+    tasks = [
+        Task(scene, kind_of(scene, who.targets), number) for number in range(1, asked.trials + 1) for scene in scenes
+    ]
+    show.line(
+        f"{len(who.cells)} cells in {len(scenes)} scenes, {asked.trials} trial(s) each, seed {asked.seed}; "
+        f"restate-server {versions['restate_server']}, {asked.jobs} at work at a time"
+    )
+    for sentence in who.missing if asked.only is None else ():
+        show.line(f"left out: {sentence}")
+    shutil.rmtree(asked.out / "histories", ignore_errors=True)
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    mine = Path(tempfile.mkdtemp(prefix="matrix-", dir=asked.folder))
+    started = time.time()
+    tray = Tray(asked, who, board.Board(len(tasks)))
+    try:
+        play_all(tray, tasks, mine, binary)
+    finally:
+        if not red(tray.results()):
+            shutil.rmtree(mine, ignore_errors=True)
+    about: dict[str, Any] = {
+        "started_at": started,
+        "seconds": round(time.time() - started, 1),
+        "seed": asked.seed,
+        "trials": asked.trials,
+        "versions": versions,
+        "machine": machine(),
+        "left_out": list(who.missing),
+    }
+    write(asked.out, tray.results(), about)
+    return tell(tray.results(), about, mine, asked, show)
+
+
+def play_all(tray: Tray, tasks: Sequence[Task], folder: Path, binary: Path) -> None:
+    """Returns when every trial is over; ends all that was started where the lab is asked to end."""
+    asked = tray.asked
+    lanes = Lanes(folder, binary, asked.jobs, asked.seed, tray.take, tray.fail, tray.board.watch, tray.lineup.jobs)
+    with tray.board:
+        try:
+            lanes.start(tasks)
+            while lanes.running:
+                time.sleep(LOOK_S)
+        except BaseException:
+            with shielded(deliver=False):
+                lanes.stop()
+            raise
+
+
+def write(out: Path, results: Sequence[CellResult], about: Mapping[str, Any]) -> None:
+    """report.json and junit.xml."""
+    out.mkdir(parents=True, exist_ok=True)
+    told = json.dumps(report(results, about), indent=1, ensure_ascii=False)
+    (out / "report.json").write_text(told + "\n", encoding="utf-8")
+    (out / "junit.xml").write_text(junit(results, float(about["seconds"])), encoding="utf-8")
+
+
+def tell(results: Sequence[CellResult], about: Mapping[str, Any], logs: Path, asked: Asked, show: Show) -> int:
+    """The tables, what is red and how to run it again; the exit code."""
+    for part in Group:
+        members = [each for each in results if each.cell.group is part]
+        if members:
+            show.blank()
+            show.table(board.table(part, members))
+    bad = red(results)
+    show.blank()
+    for each in bad:
+        show.error(f"{each.cell.id}: {each.verdict.value}, {each.result.value}. {' '.join(each.findings)}")
+        show.error(f"  again: python -m lab matrix --only {each.cell.id} --seed {asked.seed} --trials {asked.trials}")
+    played = sum(trial.replayed is not None for each in results for trial in each.trials)
+    if played:
+        show.line(f"{played} trials were played twice, because the first time could not be told")
+    show.line(f"{len(results)} cells in {about['seconds']:.0f} s; report and histories are in {shown(asked.out)}")
+    if bad:
+        show.error(f"{len(bad)} cells are not as they must be; the logs are in {shown(logs)}")
+        return 1
+    show.line("Every cell of Pawl is as its class promises, and every control fails as it must.", "green")
+    return 0
+
+
+def versions_of(restate_server: str) -> dict[str, str]:
+    """What was tested, and on what."""
+    found = {name: importlib.metadata.version(name) for name in ("restate-sdk", "httpx", "openai", "hypercorn")}
+    return {"restate_server": restate_server, "python": platform.python_version(), **found}
+
+
+def machine() -> dict[str, Any]:
+    return {"system": platform.platform(), "processors": os.cpu_count()}

@@ -1,0 +1,132 @@
+"""A target from a file: an agent that the lab does not know, in whatever language, described in a few lines of TOML.
+
+Rule: a wrong file is one sentence that names the field. What may be left out is what `lab.targets` says it is.
+
+    name = "mine"
+    command = ["node", "agent.js", "{port}", "{model}", "{receiver}"]
+    resumes = false                       # a run that was cut off must be submitted again
+    promise = "nothing"                   # once, recorded or nothing
+    env = { RETRIES = "0" }
+    submit = { method = "POST", url = "{worker}/runs/{run_id}", body = { task = "{task}" } }
+    look = { method = "GET", url = "{worker}/runs/{run_id}" }
+    service = "Mine"                      # on Restate: the object's name, in place of submit and look
+
+    [call]                                # what the model asks it for, and what the receiver calls the effect
+    tool = "charge_card"
+    arguments = { customer_id = "cus_{tag}", amount_cents = 4900, currency = "EUR" }
+    effect = "charge"
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lab.errors import UsageError
+from lab.ground import fill
+from lab.jobs import DONE, JOBS, Class, Job, calls
+from lab.targets import (
+    Addresses,
+    Call,
+    Promise,
+    Target,
+    look_at,
+    register_at_admin,
+    state_of_invocation,
+    submit_to,
+)
+
+
+class Exchange(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    method: str
+    url: str
+    body: Any = None
+
+
+class Asked(BaseModel):
+    """The tool call of the model. The tag marks a trial: it must be in the arguments, and so in the effect."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tool: str
+    arguments: dict[str, Any]
+    effect: str
+
+
+class Described(BaseModel):
+    """The file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    command: tuple[str, ...] = Field(min_length=1)
+    title: str = ""
+    env: dict[str, str] = Field(default_factory=dict)
+    resumes: bool = True
+    promise: Promise = Promise.ONCE
+    submit: Exchange | None = None
+    look: Exchange | None = None
+    service: str = ""
+    call: Asked | None = None
+
+
+def load(file: Path) -> tuple[Target, Job]:
+    """The target and its job. Raises UsageError with one sentence."""
+    try:
+        told = Described.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UsageError(f"the target's file {file} cannot be read: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"the target's file {file} is not TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"the target's file {file}: {where}: {first['msg']}") from error
+    return target(told, file.parent), job(told)
+
+
+def target(told: Described, folder: Path) -> Target:
+    """As the lab knows it. A path that begins with `./` is meant from the file's folder."""
+
+    def names(listen: str, at: Addresses) -> dict[str, str]:
+        host, _, port = listen.rpartition(":")
+        known = {"listen": listen, "host": host, "port": port, "model": at.model, "receiver": at.receiver}
+        return {**known, "ingress": at.ingress, "admin": at.admin, "folder": at.folder}
+
+    command = tuple(str(folder.resolve() / part) if part.startswith("./") else part for part in told.command)
+    plain = Target(name=told.name, argv=lambda listen, at: tuple(fill(list(command), names(listen, at))))
+    on_restate = bool(told.service)
+    return Target(
+        name=told.name,
+        title=told.title or told.name,
+        argv=plain.argv,
+        env=lambda listen, at: fill(told.env, names(listen, at)),
+        register=register_at_admin if on_restate else plain.register,
+        submit=_call(told.submit) or (submit_to(told.service) if on_restate else plain.submit),
+        look=_call(told.look) or (look_at(told.service) if on_restate else plain.look),
+        state=state_of_invocation if on_restate and told.look is None else plain.state,
+        resumes=told.resumes,
+        promise=told.promise,
+        on_restate=on_restate,
+        service=told.service,
+    )
+
+
+def job(told: Described) -> Job:
+    """The charge of the other targets, or the call that the file describes."""
+    asked = told.call
+    if asked is None:
+        return JOBS["charge"]
+    if "{tag}" not in str(asked.arguments):
+        raise UsageError(
+            "the target's call: some argument must hold {tag}, so that its effects can be told from others"
+        )
+    replies = (calls(asked.tool, asked.arguments), DONE)
+    return Job(f"{told.name}-call", asked.effect, Class.KEYED, asked.tool, replies)
+
+
+def _call(exchange: Exchange | None) -> Call | None:
+    return None if exchange is None else Call(exchange.method, exchange.url, exchange.body)
