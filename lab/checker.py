@@ -138,7 +138,8 @@ def _of_run(job: Job, run: RunSeen, ledger: Ledger, after: Ledger | None) -> tup
     then, reason = _at_rest(job, replace(run, state=run.state_after), after)
     if then is Verdict.ONCE:
         return Verdict.UNKNOWN, ""
-    return then, f"after a person had said {run.decided}: {reason or run.state_after}"
+    worse = Verdict.LOST if then is Verdict.UNKNOWN else then
+    return worse, f"after a person had said {run.decided}: {reason or run.state_after}"
 
 
 def _at_rest(job: Job, run: RunSeen, ledger: Ledger) -> tuple[Verdict, str]:
