@@ -142,7 +142,7 @@ async def cancelling(ctx: ObjectSharedContext, request: CancelRequest, who: str)
     ended = await over(ctx, row)
     if ended is not None:
         return {"cancelling": False, "run_id": ctx.key(), "state": ended.state.value}
-    await ctx.object_call(stop, ctx.key(), Stop(who=who, undo=request.undo))
+    await ctx.object_call(stop, ctx.key(), Stop(who=who, undo=request.undo, invocation=begun.invocation))
     ctx.cancel_invocation(begun.invocation)
     return {"cancelling": True, "run_id": ctx.key(), "invocation_id": begun.invocation}
 

@@ -38,10 +38,17 @@ class Decided(Kept):
 
 
 class Stop(Kept):
-    """Who cancelled a run, and whether its Done effects are to be undone."""
+    """Who cancelled which invocation of a run, and whether its Done effects are to be undone."""
 
     who: str
     undo: bool = False
+    invocation: str = ""
+
+
+class Stopped(Kept):
+    """A run that is being cancelled asks who did it."""
+
+    invocation: str
 
 
 class Nothing(Kept):
@@ -81,16 +88,26 @@ async def take(ctx: ObjectContext, arrived: Decided) -> Ruling:
 
 @decision.handler(name="stop", input_serde=codec(Stop), output_serde=codec(Nothing))
 async def stop(ctx: ObjectContext, arrived: Stop) -> Nothing:
-    ctx.set(STOP, arrived, serde=codec(Stop))
+    ctx.set(STOP, joined(await ctx.get(STOP, serde=codec(Stop)), arrived), serde=codec(Stop))
     return Nothing()
 
 
-@decision.handler(name="stopped", output_serde=codec(Stop))
-async def stopped(ctx: ObjectContext) -> Stop:
-    """Who cancelled the run; the operator where nobody said so here (it came through the admin API)."""
+def joined(before: Stop | None, arrived: Stop) -> Stop:
+    """Of several cancels of one invocation the first says who; an undo that one of them asks for is not taken back."""
+    if before is None or before.invocation != arrived.invocation:
+        return arrived
+    return before.model_copy(update={"undo": before.undo or arrived.undo})
+
+
+@decision.handler(name="stopped", input_serde=codec(Stopped), output_serde=codec(Stop))
+async def stopped(ctx: ObjectContext, asked: Stopped) -> Stop:
+    """Who cancelled the run; the operator where nobody said so here (it came through the admin API).
+
+    A cancel of an earlier invocation, which had ended before it was reached, says nothing.
+    """
     said: Stop | None = await ctx.get(STOP, serde=codec(Stop))
     ctx.clear(STOP)
-    return said or Stop(who="the operator")
+    return said if said is not None and said.invocation == asked.invocation else Stop(who="the operator")
 
 
 @decision.handler(name="forget", output_serde=codec(Nothing))

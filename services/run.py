@@ -19,7 +19,7 @@ from services.admission import ended_before, other_request
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.conversation import spoken
-from services.decision import Stop, stopped
+from services.decision import Stop, Stopped, stopped
 from services.history import history
 from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order, summary
@@ -219,7 +219,8 @@ class Run:
         """What was under way is recorded first; then Done effects are undone where that was asked for."""
         if self.turn is not None:
             await self.turn.land()
-        call = self.ctx.object_call(stopped, self.ctx.key(), None)
+        home = self.journal.home or self.journal.invocation
+        call = self.ctx.object_call(stopped, self.ctx.key(), Stopped(invocation=home))
         said: Stop = await insist(call)
         undone = ""
         if said.undo and self.turn is not None:

@@ -18,7 +18,7 @@ from services.calls import Call
 from services.codec import codec
 from services.decision import Heard, Put, put
 from services.ending import landed
-from services.journal import Journal
+from services.journal import Journal, Restarted
 from services.lane import Lane, about_seal, standing, text_of
 from services.ledger import Go, Ledger, plan
 from services.messages import Intent, IntentState, Question, Ruling, RunState
@@ -292,6 +292,9 @@ class Turn:
                 await self._arrive(*self.steps)
             except TerminalError:
                 continue
+            except Restarted:
+                # What is known here is older than the state: what stands there stays.
+                self.lanes = []
         for lane in self.lanes:
             if lane.text is None and (row := landed(lane.progress)) is not None:
                 self._keep(row)

@@ -1,0 +1,314 @@
+"""A cancel, wherever the run is: it ends within seconds, starts nothing more, and loses no effect."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from tests.server.stand import FOUND, KEYED, KINDS, ONCE, SET, Cell, Kind, Stand, Way
+from tests.server.world import call, calls
+
+SOON_S = 5.0
+
+
+def cancel(cell: Cell, **body: Any) -> None:
+    reply = cell.world.post(cell.run_id, "cancel", body)
+    assert reply.status_code == 200 and reply.json()["cancelling"] is True, reply.text
+
+
+def ends(cell: Cell, wait_s: float = SOON_S) -> dict[str, Any]:
+    return cell.world.until(cell.run_id, "cancelled", "completed", "failed", wait_s=wait_s)
+
+
+def quiet(cell: Cell, model_requests: int, **more: Any) -> None:
+    """Nothing is asked of the model or the receiver any more, and the run's key is free."""
+    before = len(cell.requests())
+    time.sleep(0.7)
+    assert cell.world.model_requests(cell.run_id) == model_requests
+    assert len(cell.requests()) == before
+    task = f"task {cell.world.tag} {cell.run_id}."
+    again = cell.world.run(cell.run_id, task, timeout_s=SOON_S, **more)
+    assert (again["state"], again["replayed"]) == ("cancelled", True)
+
+
+def second(stand: Stand) -> dict[str, Any]:
+    """A further charge, which is above the limit."""
+    return calls(call("charge_card", customer_id=stand.tag, amount_cents=9000))
+
+
+def test_during_the_model_call(stand: Stand) -> None:
+    """B23"""
+    gate = stand.model_gate("arrived", times=1)
+    cell = stand.begin_one(KEYED)
+    gate.wait()
+    cancel(cell)
+    assert ends(cell)["ledger"] == []
+    gate.release()
+    assert not cell.effects()
+    quiet(cell, model_requests=1)
+
+
+@pytest.mark.parametrize("kind", [SET, KEYED, FOUND, ONCE], ids=lambda kind: kind.name)
+def test_while_an_effect_is_applied_and_not_answered(stand: Stand, kind: Kind) -> None:
+    """B23"""
+    (gate,) = stand.gates("applied", kind)
+    cell = stand.begin_one(kind)
+    gate.wait()
+    cancel(cell)
+    gate.release()
+    ended = ends(cell)
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["done"])
+    assert cell.applied() == 1
+    quiet(cell, model_requests=1)
+
+
+@pytest.mark.parametrize("kind", [SET, KEYED, FOUND, ONCE], ids=lambda kind: kind.name)
+def test_while_an_effect_is_applied_and_the_worker_dies(stand: Stand, kind: Kind) -> None:
+    """B23"""
+    (gate,) = stand.gates("applied", kind)
+    cell = stand.begin_one(kind)
+    gate.wait()
+    cancel(cell)
+    stand.a.kill()
+    gate.release()
+    stand.a.start()
+    ended = ends(cell)
+    (row,) = ended["ledger"]
+    assert ended["state"] == "cancelled" and row["state"] in ("done", "unknown")
+    assert row["state"] == ("unknown" if kind in (FOUND, ONCE) else "done")
+    assert cell.applied() == 1
+    quiet(cell, model_requests=1)
+
+
+def test_while_an_effect_is_under_way_that_is_never_answered(stand: Stand) -> None:
+    """B23"""
+    stand.behave("sms", hang=True)
+    cell = stand.begin_one(ONCE)
+    stand.wait(cell.arrived, "the request")
+    cancel(cell)
+    (row,) = ends(cell)["ledger"]
+    assert row["state"] == "unknown" and row["reason"]
+
+
+def test_between_the_seal_and_the_send(stand: Stand) -> None:
+    """B23"""
+    gate = stand.model_gate("applied", times=1)
+    cell = stand.begin_one(ONCE)
+    gate.wait()
+    stand.relay.hold(Way.TO_SERVER, after=1)
+    gate.release()
+    stand.relay.wait_held(Way.TO_SERVER)
+    # The seal is under way to the server, and the cancel overtakes its acknowledgement.
+    assert stand.stack.admin.call("PATCH", f"/invocations/{cell.invocation}/cancel").is_success
+    stand.relay.release()
+    ended = ends(cell)
+    assert ended["state"] == "cancelled"
+    assert [row["state"] for row in ended["ledger"]] in (["not_sent"], ["done"])
+    assert cell.applied() == [row["state"] for row in ended["ledger"]].count("done")
+    quiet(cell, model_requests=1)
+
+
+def test_while_it_waits_for_an_approval_that_then_comes_too_late(stand: Stand) -> None:
+    """B23, B36"""
+    grant = {"approve_above_cents": {"charge_card": -1}}
+    cell = stand.begin_one(KEYED, grant=grant)
+    waiting = stand.until(cell.run_id, "waiting_approval")
+    cancel(cell)
+    ended = ends(cell)
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["not_sent"])
+    late = stand.decide(cell.run_id, waiting["questions"][0]["key"], "approve")
+    assert late.status_code == 409 and "ended" in late.text
+    assert not cell.effects()
+    quiet(cell, model_requests=1, grant=grant)
+
+
+def test_an_approval_that_comes_too_late_does_not_count_in_a_further_pass(stand: Stand) -> None:
+    """B36"""
+    cell = stand.begin_one(KEYED, grant={"approve_above_cents": {"charge_card": -1}})
+    key = stand.until(cell.run_id, "waiting_approval")["questions"][0]["key"]
+    cancel(cell)
+    ends(cell)
+    assert stand.decide(cell.run_id, key, "approve").status_code == 409
+    task = f"task {stand.tag} {cell.run_id}."
+    grant = {"approve_above_cents": {"charge_card": -1}}
+    stand.submit(cell.run_id, task, again=2, grant=grant)
+    waiting = stand.until(cell.run_id, "waiting_approval")
+    assert waiting["questions"][0]["key"] == key and not cell.effects()
+    assert stand.decide(cell.run_id, key, "approve").status_code == 200
+    stand.until(cell.run_id, "completed")
+    assert cell.applied() == 1
+
+
+def test_while_it_waits_for_a_decision_on_an_unknown(stand: Stand) -> None:
+    """B23"""
+    stand.behave("sms", lose_answer="after_commit", times=1)
+    cell = stand.begin_one(ONCE)
+    key = stand.until(cell.run_id, "outcome_unknown")["questions"][0]["key"]
+    cancel(cell)
+    ended = ends(cell)
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["unknown"])
+    assert stand.decide(cell.run_id, key, "did_not_happen").status_code == 409
+    quiet(cell, model_requests=1)
+    assert cell.applied() == 1
+
+
+@pytest.mark.parametrize("kind", [SET, KEYED, ONCE], ids=lambda kind: kind.name)
+def test_in_a_long_wait_for_the_receiver(stand: Stand, kind: Kind) -> None:
+    """B23"""
+    stand.behave(kind.effect, answer={"status": 429, "headers": {"Retry-After": "600"}, "body": {}})
+    cell = stand.begin_one(kind)
+    waiting = stand.until(cell.run_id, "waiting_until")
+    assert waiting["until"] > time.time() + 500
+    cancel(cell)
+    ended = ends(cell)
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["not_sent"])
+    quiet(cell, model_requests=1)
+
+
+def test_in_a_long_wait_for_the_model(stand: Stand) -> None:
+    """B23"""
+    run_id = stand.run_id("limited")
+    task = stand.script({"status": 429, "headers": {"Retry-After": "600"}}, name=run_id)
+    cell = Cell(stand, KEYED, run_id, run_id, 0, stand.submit(run_id, task))
+    stand.until(run_id, "waiting_until")
+    cancel(cell)
+    assert ends(cell)["state"] == "cancelled"
+    quiet(cell, model_requests=1)
+
+
+def test_many_in_a_row(stand: Stand) -> None:
+    """B23"""
+    (gate,) = stand.gates("applied", KEYED)
+    cell = stand.begin_one(KEYED)
+    gate.wait()
+    for _ in range(5):
+        cancel(cell)
+    gate.release()
+    for _ in range(5):
+        assert stand.post(cell.run_id, "cancel", {}).status_code == 200
+    ended = ends(cell)
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["done"])
+    quiet(cell, model_requests=1)
+
+
+def test_an_undo_that_was_asked_for_is_not_forgotten_by_a_second_cancel(stand: Stand) -> None:
+    """B23"""
+    grant = {"approve_above_cents": {"charge_card": 8500}}
+    charge = stand.begin_one(KEYED, second(stand), grant=grant)
+    stand.until(charge.run_id, "waiting_approval")
+    gate = stand.stack.receiver.gate("refund", "applied")
+    cancel(charge, undo=True)
+    assert gate.wait_held(10)
+    cancel(charge)
+    cancel(charge)
+    gate.release()
+    ended = ends(charge)
+    assert "undone: charge_card" in ended["detail"]
+    assert [(row["state"], bool(row["undoes"])) for row in ended["ledger"]] == [
+        ("done", False),
+        ("done", True),
+        ("not_sent", False),
+    ]
+    (refund,) = stand.effects_of("refund", ended["ledger"][1]["key"])
+    assert refund["body"]["amount_cents"] == 1200
+
+
+def test_two_at_once_one_of_which_asks_for_an_undo(stand: Stand) -> None:
+    grant = {"approve_above_cents": {"charge_card": 8500}}
+    cell = stand.begin_one(KEYED, second(stand), grant=grant)
+    stand.until(cell.run_id, "waiting_approval")
+    stand.a.freeze()
+    asked = [threading.Thread(target=stand.post, args=(cell.run_id, "cancel", body)) for body in ({"undo": True}, {})]
+    for thread in asked:
+        thread.start()
+        time.sleep(0.2)
+    stand.a.thaw()
+    for thread in asked:
+        thread.join()
+    ended = ends(cell)
+    assert "undone: charge_card" in ended["detail"], ended
+    assert len(stand.effects_of("refund", ended["ledger"][1]["key"])) == 1
+
+
+def test_a_receiver_s_409_is_not_taken_for_a_cancel(stand: Stand) -> None:
+    """B23, B38"""
+    refusal = {"status": 409, "code": "conflict", "message": "cancelled", "store": False}
+    for kind in KINDS:
+        stand.behave(kind.effect, refuse=refusal, times=1)
+    cells = stand.begin()
+    for cell in cells.values():
+        ended = ends(cell)
+        assert ended["state"] == "completed", ended
+        assert [row["state"] for row in ended["ledger"]] == (["rejected"] if cell.kind.changes else [])
+        assert not cell.effects()
+
+
+def test_together_with_a_receiver_that_says_409_in_flight(stand: Stand) -> None:
+    """B23, B38"""
+    in_flight = {"error": {"code": "idempotency_in_flight", "message": "in progress"}}
+    stand.behave("charge", answer={"status": 409, "body": in_flight})
+    cell = stand.begin_one(KEYED)
+    stand.wait(lambda: len(cell.requests()) >= 2, "a second try")
+    assert stand.status(cell.run_id)["state"] in ("running", "waiting_until")
+    cancel(cell)
+    ended = ends(cell)
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["unknown"])
+    quiet(cell, model_requests=1)
+
+
+def test_while_no_worker_is_there(stand: Stand) -> None:
+    """B23"""
+    (gate,) = stand.gates("applied", KEYED)
+    cell = stand.begin_one(KEYED)
+    gate.wait()
+    stand.a.kill()
+    gate.release()
+    assert stand.stack.admin.call("PATCH", f"/invocations/{cell.invocation}/cancel").is_success
+    stand.a.start()
+    ended = ends(cell)
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["done"])
+    assert "operator" in ended["detail"]
+    quiet(cell, model_requests=1)
+
+
+def test_a_cancel_that_came_too_late_says_nothing_about_a_further_pass(stand: Stand) -> None:
+    (gate,) = stand.gates("applied", KEYED)
+    cell = stand.begin_one(KEYED)
+    gate.wait()
+    cancel(cell, undo=True)
+    gate.release()
+    assert "undone: charge_card" in ends(cell)["detail"]
+    task = f"task {stand.tag} {cell.run_id}."
+    model = stand.model_gate("arrived", times=1)
+    second = stand.submit(cell.run_id, task, again=2)
+    model.wait()
+    assert stand.stack.admin.call("PATCH", f"/invocations/{second}/cancel").is_success
+    ended = stand.wait(lambda: (s := stand.status(cell.run_id))["pass"] == 2 and s["state"] == "cancelled" and s, "end")
+    model.release()
+    assert "operator" in ended["detail"] and "undone" not in ended["detail"]
+
+
+def test_a_queued_repeat_does_not_start_it_again(stand: Stand) -> None:
+    """B23"""
+    gate = stand.model_gate("arrived", times=1)
+    cell = stand.begin_one(KEYED)
+    gate.wait()
+    answers: list[dict[str, Any]] = []
+    task = f"task {stand.tag} {cell.run_id}."
+    queued = threading.Thread(target=lambda: answers.append(stand.run(cell.run_id, task)))
+    queued.start()
+    time.sleep(0.3)
+    cancel(cell)
+    queued.join(SOON_S)
+    gate.release()
+    assert [(each["state"], each["replayed"]) for each in answers] == [("cancelled", True)]
+    assert not cell.effects()
+
+
+def test_what_has_ended_or_never_began_cannot_be_cancelled(stand: Stand) -> None:
+    cell = stand.begin_one(KEYED)
+    stand.until(cell.run_id, "completed")
+    assert stand.post(cell.run_id, "cancel", {}).json()["cancelling"] is False
+    assert stand.status(cell.run_id)["state"] == "completed"
+    assert stand.post("nobody", "cancel", {}).status_code == 404
