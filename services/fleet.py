@@ -137,7 +137,9 @@ def await_answer(ask: Callable[[], httpx.Response], what: str, end: float) -> No
         except httpx.HTTPError as error:
             problem = cause_of(error)
         if time.monotonic() > end:
-            raise Unreachable(f"{what} did not answer within {time.monotonic() - began:.0f} s: {problem}")
+            waited_s = time.monotonic() - began
+            within = f" within {waited_s:.0f} s" if waited_s >= 1 else ""
+            raise Unreachable(f"{what} did not answer{within}: {problem}")
         time.sleep(POLL_S)
 
 

@@ -40,8 +40,6 @@ NONE = Leave()
 
 def register(admin: str, worker: str, wait_s: float, leave: Leave = NONE) -> str:
     """Registers `worker` at the admin API; the sentence says what was done. Raises NotRegistered."""
-    if not worker.startswith(("http://", "https://")):
-        raise NotRegistered(f"the worker's address must begin with http:// or https://, {worker!r} does not.")
     end = time.monotonic() + wait_s
     fleet = Fleet(admin)
     try:
@@ -115,8 +113,11 @@ def main(
     """Register a worker with Restate, and say what was done."""
     try:
         settings = load()
-        address = worker or f"http://{settings.listen}"
-        print(register(admin or settings.admin, address, wait, Leave(force, yes, breaking, newest)))
+        address, at = worker or f"http://{settings.listen}", admin or settings.admin
+        for url in (address, at):
+            if not url.startswith(("http://", "https://")):
+                raise BadSettings(f"an address begins with http:// or https://, {url!r} does not.")
+        print(register(at, address, wait, Leave(force, yes, breaking, newest)))
     except (BadSettings, NotRegistered) as error:
         print(f"pawl: {error}", file=sys.stderr)
         raise typer.Exit(2 if isinstance(error, BadSettings) else 1) from None
