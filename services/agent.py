@@ -5,8 +5,10 @@ not fit is answered with 400 and a sentence that names the field. An expected en
 Must not know: how a run goes on (that is `run`), how a decision is recorded (that is `decision`).
 """
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import restate
 from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, Service, TerminalError, VirtualObject
@@ -26,8 +28,11 @@ from services.messages import (
 )
 from services.outside import Outside
 from services.run import Run
+from services.vault import Unreadable, encrypts
 
 Body = TypeVar("Body")
+T = TypeVar("T")
+P = ParamSpec("P")
 
 GLANCE_S = 0.2
 """How long `submit` looks whether an invocation that is said to run is still there."""
@@ -101,12 +106,27 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
     return agent
 
 
+def told(act: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """What cannot be read is told to who asks, who would otherwise wait until the key is back."""
+
+    @wraps(act)
+    async def telling(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await act(*args, **kwargs)
+        except Unreadable as error:
+            raise TerminalError(str(error), 503) from None
+
+    return telling
+
+
+@told
 async def known_already(ctx: ObjectSharedContext, request: RunRequest) -> public.Shown | None:
     """What `submit` answers for a run that is there already; None where it is to be started."""
     run_id, digest = ctx.key(), request.digest()
     over = ended_before(await state.end(ctx), request, digest, run_id)
     if over is not None:
-        return {"status": "ended", **public.end(run_id, over, await state.intents(ctx), replayed=True)}
+        rows = await state.intents(ctx)
+        return {"status": "ended", **public.end(run_id, over, rows, replayed=True, withhold=encrypts())}
     begun = await state.begun(ctx)
     if begun is not None and begun.digest != digest:
         raise TerminalError(other_request(run_id), 422)
@@ -115,15 +135,18 @@ async def known_already(ctx: ObjectSharedContext, request: RunRequest) -> public
     return None
 
 
+@told
 async def standing(ctx: ObjectSharedContext) -> public.Shown:
-    begun, last = await state.begun(ctx), await state.end(ctx)
+    begun, last = await state.begun(ctx, texts=True), await state.end(ctx)
     if isinstance(last, Tombstone):
         raise TerminalError(public.gone(ctx.key(), last), 410)
     if begun is None:
         raise TerminalError(f"no run has started under the id {ctx.key()!r}; a submitted one may be queued.", 404)
-    return public.status(ctx.key(), begun, await state.run_row(ctx), last, await state.intents(ctx))
+    row, rows = await state.run_row(ctx, texts=True), await state.intents(ctx)
+    return public.status(ctx.key(), begun, row, last, rows, withhold=encrypts())
 
 
+@told
 async def decided(ctx: ObjectSharedContext, request: DecideRequest, who: str) -> public.Shown:
     row = await state.run_row(ctx)
     asked = {question.key for question in row.questions} if row is not None else set()

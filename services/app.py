@@ -11,6 +11,7 @@ from pydantic import SecretStr, ValidationError
 from restate import Service, VirtualObject, app
 from restate.server_types import RestateAppT
 
+from services import vault
 from services.agent import agent_object
 from services.bucket import Rate, read_rate
 from services.busy import Busy
@@ -44,6 +45,7 @@ LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]", "http://model")
 
 def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS, counts: Counts | None = None) -> Outside:
     """What all runs of this worker share. Raises BadSettings where the settings do not fit together."""
+    vault.use(settings.vault())
     provider, timeouts = provider_of(settings), Timeouts(settings.inactivity_s, settings.abort_s)
     sentence = fault(timeouts, provider.deadline_s, tools)
     if sentence is not None:

@@ -10,6 +10,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from restate.serde import Serde
 
+from services.vault import Unreadable
+
 T = TypeVar("T")
 PLAIN: TypeAdapter[Any] = TypeAdapter(Any)
 
@@ -24,7 +26,11 @@ class Codec(Serde[T]):
         return b"" if obj is None else self._adapter.dump_json(obj)
 
     def deserialize(self, buf: bytes) -> T | None:
-        return self._adapter.validate_json(buf) if buf else None
+        try:
+            return self._adapter.validate_json(buf) if buf else None
+        except ValidationError as error:
+            # The library's own text shows the values.
+            raise Unreadable(f"another version has written this: {sentence_of(error)}") from None
 
 
 @cache

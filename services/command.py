@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from services import vault
 from services.desk import ANSWER_S, Conflict, Desk, Unknown
 from services.exits import MEANINGS, Exit, of_run, of_status
 from services.follow import done, follow
@@ -119,6 +120,7 @@ def command(act: Callable[..., Exit]) -> Callable[..., None]:
 
 
 def desk_of(settings: Settings, ingress: str | None, admin: str | None, who: str | None) -> Desk:
+    vault.use(settings.vault())
     name = (who if who is not None else user()).strip()
     if not name or not name.isascii() or not name.isprintable():
         raise Misused(f"--who must be a name in plain letters, {name!r} is not.")

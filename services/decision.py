@@ -1,15 +1,18 @@
 """The object `Decision`, keyed by run id: what people were asked about a run's intents, and what they answered.
 
 Rule: each handler is exclusive and short; it records first and wakes the run afterwards. So of two decisions at once
-one gets 409, and a decision survives a kill of the run and may come before the run asks.
+one gets 409, and a decision survives a kill of the run and may come before the run asks. Questions hold texts, so they
+are sealed under the key of the run that asks; an answer is as readable as the request that it came with.
 Must not know: how a run goes on with an answer.
 """
 
 from restate import ObjectContext, TerminalError, VirtualObject
 
-from services.codec import Codec, codec
+from services.codec import codec
 from services.messages import DecideRequest, Kept, Question, Ruling
 from services.rulings import Conflict, Slots, ask, decide
+from services.sealed import Parcel, ParcelCodec
+from services.vault import PLAIN, Unreadable
 
 decision = VirtualObject("Decision", ingress_private=True)
 
@@ -59,16 +62,19 @@ def slots_of(key: str) -> str:
     return f"slots/{key}"
 
 
-SLOTS: Codec[Slots] = codec(Slots)
+def sealed_slots(run_id: str, name: str) -> ParcelCodec[Slots]:
+    return ParcelCodec(codec(Slots), f"Decision/{run_id}/{name}")
 
 
-@decision.handler(name="ask", input_serde=codec(Put), output_serde=codec(Heard))
-async def put(ctx: ObjectContext, arrived: Put) -> Heard:
+@decision.handler(name="ask", input_serde=ParcelCodec(codec(Put), "ask"), output_serde=codec(Heard))
+async def put(ctx: ObjectContext, parcel: Parcel[Put]) -> Heard:
+    arrived = parcel.open()
     at = await ctx.time()
     name = slots_of(arrived.question.key)
-    slots = await ctx.get(name, serde=SLOTS) or Slots()
-    slots, slot = ask(slots, arrived.question, arrived.awakeable, arrived.expires_s, at)
-    ctx.set(name, slots, serde=SLOTS)
+    serde = sealed_slots(ctx.key(), name)
+    kept = await ctx.get(name, serde=serde) or Parcel(Slots())
+    slots, slot = ask(kept.open(), arrived.question, arrived.awakeable, arrived.expires_s, at)
+    ctx.set(name, Parcel(slots, parcel.key), serde=serde)
     return Heard(ruling=slot.ruling, asked_at=slot.asked_at or at, at=at)
 
 
@@ -76,11 +82,16 @@ async def put(ctx: ObjectContext, arrived: Put) -> Heard:
 async def take(ctx: ObjectContext, arrived: Decided) -> Ruling:
     at = await ctx.time()
     name = slots_of(arrived.request.key)
-    slots = await ctx.get(name, serde=SLOTS) or Slots()
+    serde = sealed_slots(ctx.key(), name)
+    kept = await ctx.get(name, serde=serde) or Parcel(Slots(), PLAIN)
+    try:
+        slots = kept.open()
+    except Unreadable as error:
+        raise TerminalError(str(error), 503) from None
     taken = decide(slots, arrived.request, arrived.who, at)
     if isinstance(taken, Conflict):
         raise TerminalError(taken.sentence, taken.status)
-    ctx.set(name, taken.slots, serde=SLOTS)
+    ctx.set(name, Parcel(taken.slots, kept.key), serde=serde)
     if taken.wake is not None:
         ctx.resolve_awakeable(taken.wake, taken.ruling, serde=codec(Ruling))
     return taken.ruling

@@ -72,7 +72,7 @@ class Desk:
     def pending(self) -> list[Overview]:
         """All runs that wait for a person or are in trouble, those that have waited longest first."""
         runs = tables.look(self.admin.query, tables.open_runs(self.admin.query), whole=False)
-        held = [run for run in runs if run.questions or run.trouble is not None]
+        held = [run for run in runs if run.questions or run.waits_for_people or run.trouble is not None]
         return sorted(held, key=lambda run: run.since or run.at)
 
     def submit(self, run_id: str, request: RunRequest) -> Any | HandedOver:

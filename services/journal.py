@@ -19,6 +19,8 @@ from restate import Context, RestateDurableFuture, RunOptions
 
 from services.busy import Busy
 from services.codec import codec
+from services.sealed import Sealed
+from services.vault import in_use
 from services.watch import About, Stepped, Watch, outcome_of
 
 T = TypeVar("T")
@@ -47,6 +49,18 @@ class Step(Generic[T]):
     future: RestateDurableFuture[Any]
 
 
+async def recorded_key(ctx: Context) -> str:
+    """Name of the key that a short handler seals under; a step of its own, so that a replay after a change of keys
+    writes the same."""
+
+    async def newest() -> str:
+        return in_use().newest
+
+    options: RunOptions[Any] = RunOptions(serde=codec(str))
+    name: str = await ctx.run_typed("key", newest, options)
+    return name
+
+
 class Journal:
     """The journal of one attempt at a run. `home` is the invocation that owns it, None until the first step has
     told."""
@@ -58,6 +72,8 @@ class Journal:
         self._watch = watch
         self.invocation = ctx.request().id
         self.home: str | None = None
+        self.key = in_use().newest
+        """Name of the key that what is kept is sealed under: the newest, until the first step has told which it was."""
         self._ran_here: set[str] = set()
 
     def step(
@@ -85,7 +101,7 @@ class Journal:
             with self._busy:
                 return await self._watched(name, action, about)
 
-        options: RunOptions[Any] = RunOptions(serde=codec(*kinds, Stale))
+        options: RunOptions[Any] = RunOptions(serde=Sealed(codec(*kinds, Stale), f"{self._run_id}/{name}", self.key))
         return Step(name, self._ctx.run_typed(name, attempt, options))
 
     async def result(self, step: Step[T]) -> T:

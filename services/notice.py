@@ -22,6 +22,7 @@ from services.codec import AnswerCodec, codec
 from services.journal import Journal
 from services.messages import Kept, Question, RunState
 from services.outside import Outside
+from services.sealed import Parcel, ParcelCodec
 from services.watch import About
 from tools.outcome import Done, Rejected
 from tools.request import Request, canonical
@@ -35,7 +36,7 @@ TRIES_MAX = 300
 SIGNATURE = "x-pawl-signature"
 
 
-Tell = Callable[[Context, "Event"], Awaitable[bool]]
+Tell = Callable[[Context, Parcel["Event"]], Awaitable[bool]]
 TOLD = {RunState.WAITING_APPROVAL: "waiting", RunState.OUTCOME_UNKNOWN: "unknown"}
 """States of a run that wait for a person, and the names of their events."""
 
@@ -75,10 +76,11 @@ def notice_service(outside: Outside) -> Service:
     service = Service("Notice", ingress_private=True)
     answers: Any = AnswerCodec()
 
-    @service.handler(name="tell", input_serde=codec(Event), output_serde=answers)
-    async def tell(ctx: Context, event: Event) -> bool:
+    @service.handler(name="tell", input_serde=ParcelCodec(codec(Event), "notice"), output_serde=answers)
+    async def tell(ctx: Context, parcel: Parcel[Event]) -> bool:
         """Tells it; and once more after a time where people are asked and have not answered by then."""
-        told = await deliver(ctx, outside, event)
+        event = parcel.open()
+        told = await deliver(ctx, outside, event, parcel.key)
         escalate_s = outside.people.escalate_s
         if not event.questions or escalate_s is None:
             return told
@@ -88,14 +90,17 @@ def notice_service(outside: Outside) -> Service:
         left = tuple(question for question in event.questions if question.key in waiting)
         if not left:
             return told
-        return await deliver(ctx, outside, event.model_copy(update={"name": "escalated", "questions": left}))
+        return await deliver(
+            ctx, outside, event.model_copy(update={"name": "escalated", "questions": left}), parcel.key
+        )
 
     return service
 
 
-async def deliver(ctx: Context, outside: Outside, event: Event) -> bool:
-    """Sends until somebody has taken it or refused it; False where nobody did."""
+async def deliver(ctx: Context, outside: Outside, event: Event, key: str) -> bool:
+    """Sends until somebody has taken it or refused it; False where nobody did. `key`: what answers are sealed under."""
     journal = Journal(ctx, event.run_id, outside.busy, outside.watch)
+    journal.key = key
     request, wait_s = signed(event, outside.people.webhook_path or "/", outside.people.webhook_secret), BACKOFF_FIRST_S
 
     async def act() -> send.Told:

@@ -29,15 +29,15 @@ class Ahead(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The run's own entries, and the slots of its `Decision` by key of the intent. `unreadable` names entries that this
-    version cannot read."""
+    """The run's own entries, and the slots of its `Decision` by key of the intent. `unreadable`: why entries, by
+    name, cannot be read."""
 
     begun: Begun | None = None
     row: RunRow | None = None
     end: RunEnd | Tombstone | None = None
     intents: tuple[Intent, ...] = ()
     slots: Mapping[str, Slots] = field(default_factory=dict)
-    unreadable: tuple[str, ...] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ended(self) -> RunEnd | Tombstone | None:
@@ -134,7 +134,7 @@ def going(bare: Overview, active: Invocation, seen: Seen) -> Overview:
         shown = replace(shown, state=row.state, reason=row.reason, since=row.since, questions=questions)
         if shown.cancelling:
             shown = replace(shown, state=RunState.RUNNING, reason="told to end")
-        elif shown.waits_for_people and not questions:
+        elif shown.waits_for_people and row.questions and not questions:
             given = ", ".join(ruling.sentence() for ruling in given_rulings(record))
             shown = replace(shown, state=RunState.RUNNING, reason=f"answered: {given}" if given else row.reason)
     if trouble is None or (shown.waits_for_people and trouble.heals):

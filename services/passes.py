@@ -12,6 +12,7 @@ from restate import TerminalError
 
 from services.messages import RunEnd
 from services.terms import Terms
+from services.vault import PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Opened:
     invocation: str
     at: float
     terms: Terms
+    key: str = PLAIN
+    """Name of the key that this journal's writes are sealed under, so that a replay writes the same."""
     kind: Literal["opened"] = "opened"
 
 

@@ -13,6 +13,7 @@ from restate import ObjectContext
 from services.codec import codec
 from services.decision import Heard, Put, put
 from services.messages import Question, Ruling
+from services.sealed import Parcel
 
 REMIND_FIRST_S = 30.0
 REMIND_MAX_S = 3600.0
@@ -25,12 +26,13 @@ def pause_s(reminder_s: float, question: Question, heard: Heard, expires_s: floa
     return max(0.0, min(reminder_s, heard.asked_at + expires_s - heard.at))
 
 
-async def ask(ctx: ObjectContext, question: Question, expires_s: float | None) -> tuple[Ruling, float]:
-    """The ruling, and for how many seconds the run stood still."""
+async def ask(ctx: ObjectContext, question: Question, expires_s: float | None, key: str) -> tuple[Ruling, float]:
+    """The ruling, and for how many seconds the run stood still. `key`: what the question is sealed under."""
     name, answer = ctx.awakeable(serde=codec(Ruling))
     reminder_s = REMIND_FIRST_S
     while True:
-        heard = await ctx.object_call(put, ctx.key(), Put(question=question, awakeable=name, expires_s=expires_s))
+        asking = Parcel(Put(question=question, awakeable=name, expires_s=expires_s), key)
+        heard = await ctx.object_call(put, ctx.key(), asking)
         if heard.ruling is not None:
             return heard.ruling, max(0.0, heard.ruling.at - heard.asked_at)
         timer = ctx.sleep(timedelta(seconds=pause_s(reminder_s, question, heard, expires_s)))

@@ -31,10 +31,12 @@ from services.notice import TOLD, Event, Tell
 from services.outside import Outside
 from services.passes import Denied, Opened, Over, is_cancel
 from services.people import ask as ask_people
+from services.sealed import Parcel
 from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
 from services.turn import Turn
 from services.undo import insist, undo
+from services.vault import encrypts
 from services.watch import About
 from tools.tool import Tool
 
@@ -79,13 +81,13 @@ class Run:
         return self._close(end)
 
     async def _begin(self) -> None:
-        candidate, invocation, terms = self.candidate, self.journal.invocation, self.terms
+        opening = Opened(self.candidate, self.journal.invocation, 0.0, self.terms, self.journal.key)
 
         async def begin() -> Opened:
-            return Opened(candidate, invocation, wall_s(), terms)
+            return replace(opening, at=wall_s())
 
         opened: Opened = await self.journal.run("begin", (Opened,), begin)
-        self.journal.home = opened.invocation
+        self.journal.home, self.journal.key = opened.invocation, opened.key
         self.terms, self.provider = opened.terms, opened.terms.provider(self.outside.provider)
         self._now(opened.at)
         root = await state.root(self.ctx)
@@ -100,7 +102,7 @@ class Run:
         self.transcript = replace(self.transcript, entries=(*instructions, task, *self.transcript.entries))
 
     async def _replayed(self, end: RunEnd) -> tuple[public.Shown, None]:
-        return public.end(self.ctx.key(), end, await state.intents(self.ctx), replayed=True), None
+        return public.end(self.ctx.key(), end, await state.intents(self.ctx), replayed=True, withhold=encrypts()), None
 
     async def _to_end(self) -> RunEnd:
         while True:
@@ -183,7 +185,7 @@ class Run:
     def _open(self, ledger: Ledger) -> None:
         assert self.journal.home is not None
         begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.home)
-        state.set_begun(self.ctx, begun)
+        state.set_begun(self.ctx, begun, self.journal.key)
         self.turn = Turn(self.ctx, self.journal, self.outside, self.terms, ledger, self._show, self.at, ledger.asked)
         self._show(RunState.RUNNING)
 
@@ -209,7 +211,7 @@ class Run:
     async def _ask_person(self, key: str, text: str) -> bool:
         question = Question(key=key, kind="approval", text=text, digest="")
         self._show(RunState.WAITING_APPROVAL, text, questions=(question,))
-        ruling, waited_s = await ask_people(self.ctx, question, self.terms.approval_expires_s)
+        ruling, waited_s = await ask_people(self.ctx, question, self.terms.approval_expires_s, self.journal.key)
         self._now(ruling.at)
         self.transcript = self.transcript.add(Waited(waited_s))
         self._show(RunState.RUNNING)
@@ -222,9 +224,7 @@ class Run:
         home = self.journal.home or self.journal.invocation
         call = self.ctx.object_call(stopped, self.ctx.key(), Stopped(invocation=home))
         said: Stop = await insist(call)
-        undone = ""
-        if said.undo and self.turn is not None:
-            undone = await undo(self.turn)
+        undone = await undo(self.turn) if said.undo and self.turn is not None else ""
         return self._end(RunState.CANCELLED, "cancelled", f"cancelled by {said.who}{undone}")
 
     def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
@@ -232,7 +232,7 @@ class Run:
         state.set_end(self.ctx, end)
         self._notify("ended", end.state, end.detail or end.reason, ())
         rows = [] if self.turn is None else in_order(self.turn.ledger.rows.values())
-        return public.end(self.ctx.key(), end, rows, replayed=False), end.pass_number
+        return public.end(self.ctx.key(), end, rows, replayed=False, withhold=encrypts()), end.pass_number
 
     @property
     def _turn(self) -> Turn:
@@ -279,7 +279,7 @@ class Run:
             left=left(self.transcript, self.terms.limits, self.provider),
             questions=questions,
         )
-        state.set_run_row(self.ctx, row)
+        state.set_run_row(self.ctx, row, self.journal.key)
         if into in TOLD:
             self._notify(TOLD[into], into, reason, questions)
 
@@ -290,7 +290,7 @@ class Run:
         event = Event(
             name=name, run_id=run_id, pass_number=number, state=into, reason=reason, at=self.at, questions=questions
         )
-        self.ctx.service_send(self.tell, event)
+        self.ctx.service_send(self.tell, Parcel(event, self.journal.key))
 
     def _now(self, at: float) -> None:
         self.at = max(self.at, at)

@@ -12,12 +12,14 @@ from pydantic import JsonValue
 from restate import Context, ObjectContext, ObjectSharedContext, Service, TerminalError, VirtualObject
 
 from services import conversation, public
-from services.codec import AnswerCodec, BodyCodec, Codec, Refused, codec
+from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.conversation import Accepted, Conversation, Known, Message, Refusal, SendRequest
+from services.journal import recorded_key
 from services.messages import Kept, RunRequest, Said
+from services.sealed import Parcel, ParcelCodec, Sealed
+from services.vault import PLAIN
 
 CONVERSATION = "conversation"
-KEPT: Codec[Conversation] = codec(Conversation)
 SEPARATOR = "~"
 SESSION_ID_CHARS_MAX = 100
 STUCK = "stuck"
@@ -31,6 +33,18 @@ class Carry(Kept):
     message_id: str
     text: str
     earlier: tuple[Said, ...]
+
+
+def kept_as(session_id: str, key: str = PLAIN) -> Sealed[Conversation]:
+    return Sealed(codec(Conversation), f"Session/{session_id}/{CONVERSATION}", key)
+
+
+async def conversation_of(ctx: ObjectContext | ObjectSharedContext) -> Conversation:
+    return await ctx.get(CONVERSATION, serde=kept_as(ctx.key())) or Conversation()
+
+
+def keep(ctx: ObjectContext, grown: Conversation, key: str) -> None:
+    ctx.set(CONVERSATION, grown, serde=kept_as(ctx.key(), key))
 
 
 def run_id_of(session_id: str, message_id: str) -> str:
@@ -52,40 +66,42 @@ def session_objects(agent: VirtualObject) -> tuple[VirtualObject, Service]:
         """Takes a message: its run starts, or it waits its turn. Answers at once with its state and position."""
         return await taken(ctx, checked(ctx, body), carried)
 
-    @session.handler(name="report", input_serde=codec(Message), ingress_private=True)
-    async def report(ctx: ObjectContext, ended: Message) -> None:
+    @session.handler(name="report", input_serde=ParcelCodec(codec(Message), "report"), ingress_private=True)
+    async def report(ctx: ObjectContext, ended: Parcel[Message]) -> None:
         """The end of a message; the next one that waits is started."""
-        await reported(ctx, ended, carried)
+        await reported(ctx, ended.open(), carried)
 
     @session.handler(name="history", kind="shared", output_serde=answers)
     async def history(ctx: ObjectSharedContext) -> public.Shown:
         """The messages that are kept, with their states and replies."""
-        kept = await ctx.get(CONVERSATION, serde=KEPT) or Conversation()
+        kept = await conversation_of(ctx)
         messages: list[JsonValue] = [shown(ctx.key(), message) for message in kept.messages]
         return {"session_id": ctx.key(), "messages": messages, "dropped": kept.dropped}
 
     @session.handler(name="delete", output_serde=answers)
     async def delete(ctx: ObjectContext) -> public.Shown:
         """Forgets what was said. A message that works or waits stays; its run and its ledger are the run's own."""
-        kept = await ctx.get(CONVERSATION, serde=KEPT) or Conversation()
+        key, kept = await recorded_key(ctx), await conversation_of(ctx)
         still_open = tuple(kept.open())
-        ctx.set(CONVERSATION, Conversation(messages=still_open), serde=KEPT)
+        keep(ctx, Conversation(messages=still_open), key)
         return {"session_id": ctx.key(), "deleted": len(kept.messages) - len(still_open), "open": len(still_open)}
 
-    @turn.handler(name="carry", input_serde=codec(Carry))
-    async def carry(ctx: Context, message: Carry) -> None:
+    @turn.handler(name="carry", input_serde=ParcelCodec(codec(Carry), "carry"))
+    async def carry(ctx: Context, parcel: Parcel[Carry]) -> None:
         """One message to the end of its run."""
-        ctx.object_send(report, message.session_id, await ended(ctx, message, run))
+        message = parcel.open()
+        over = await ended(ctx, message, run)
+        ctx.object_send(report, message.session_id, Parcel(over, parcel.key))
 
-    def carried(ctx: ObjectContext, kept: Conversation, message: Message) -> None:
+    def carried(ctx: ObjectContext, kept: Conversation, message: Message, key: str) -> None:
         before = conversation.earlier(kept, message.message_id)
-        parcel = Carry(session_id=ctx.key(), message_id=message.message_id, text=message.text, earlier=before)
-        ctx.service_send(carry, parcel)
+        along = Carry(session_id=ctx.key(), message_id=message.message_id, text=message.text, earlier=before)
+        ctx.service_send(carry, Parcel(along, key))
 
     return session, turn
 
 
-Start = Callable[[ObjectContext, Conversation, Message], None]
+Start = Callable[[ObjectContext, Conversation, Message, str], None]
 
 
 def checked(ctx: ObjectContext, body: SendRequest | Refused) -> SendRequest:
@@ -97,27 +113,27 @@ def checked(ctx: ObjectContext, body: SendRequest | Refused) -> SendRequest:
 
 
 async def taken(ctx: ObjectContext, request: SendRequest, start: Start) -> public.Shown:
-    kept = await ctx.get(CONVERSATION, serde=KEPT) or Conversation()
+    key, kept = await recorded_key(ctx), await conversation_of(ctx)
     match conversation.send(kept, request):
         case Refusal(sentence, status):
             raise TerminalError(sentence, status)
         case Known(message, position):
             return {**shown(ctx.key(), message), "position": position}
         case Accepted(grown, message, position, starts):
-            ctx.set(CONVERSATION, grown, serde=KEPT)
+            keep(ctx, grown, key)
             if starts:
-                start(ctx, grown, message)
+                start(ctx, grown, message, key)
             return {**shown(ctx.key(), message), "position": position}
 
 
 async def reported(ctx: ObjectContext, ended: Message, start: Start) -> None:
-    kept = await ctx.get(CONVERSATION, serde=KEPT)
-    if kept is None or kept.find(ended.message_id) is None:
+    key, kept = await recorded_key(ctx), await conversation_of(ctx)
+    if kept.find(ended.message_id) is None:
         return
     kept, following = conversation.over(kept, ended)
-    ctx.set(CONVERSATION, kept, serde=KEPT)
+    keep(ctx, kept, key)
     if following is not None:
-        start(ctx, kept, following)
+        start(ctx, kept, following, key)
 
 
 async def ended(ctx: Context, carried: Carry, run: Any) -> Message:

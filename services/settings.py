@@ -8,8 +8,10 @@ Must not know: how any setting is used.
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, StringConstraints, ValidationError
+from pydantic import Field, SecretStr, StringConstraints, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from services.vault import Vault
 
 PREFIX = "PAWL_"
 IDENTITY = r"^publickeyv1_[1-9A-HJ-NP-Za-km-z]{32,44}$"
@@ -19,6 +21,7 @@ RATE_WORDS = "must be requests per second, and after a comma how many at once"
 WORDS = {
     "listen": "must be HOST:PORT",
     "metrics": "must be HOST:PORT",
+    "encryption_keys": "a key is 64 bytes in base64; `python -m services.vault` prints a new one",
     "identity_keys": "a key begins with publickeyv1_; `python -m services.identity make DIR` makes one",
     "model_rate": RATE_WORDS,
     "receiver_rate": RATE_WORDS,
@@ -136,9 +139,22 @@ class Settings(BaseSettings):
     metrics: str | None = Field(
         None, pattern=HOST_PORT, description="Host and port on which Prometheus reads the worker's metrics."
     )
+    encryption_keys: tuple[SecretStr, ...] = Field(
+        (), description="Keys for what Restate keeps of a run, as a JSON list: the first encrypts, all decrypt."
+    )
     identity_keys: tuple[Annotated[str, StringConstraints(pattern=IDENTITY)], ...] = Field(
         (), description="Public keys of Restate's request identity, as a JSON list; calls without it are refused."
     )
+
+    def vault(self) -> Vault:
+        """What seals and opens with the encryption keys."""
+        return Vault([key.get_secret_value() for key in self.encryption_keys])
+
+    @field_validator("encryption_keys")
+    @classmethod
+    def _keys_fit(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        Vault([key.get_secret_value() for key in keys])
+        return keys
 
 
 def load() -> Settings:

@@ -134,9 +134,7 @@ def summary(seen: Overview) -> list[RenderableType]:
         pair("not answered yet", f"{call.handler}, handed over {age(seen.at - call.created_at)} ago")
         for call in seen.asked
     ]
-    lines += [
-        pair("cannot be read", f"{plain(name)}: another version has written it", "red") for name in record.unreadable
-    ]
+    lines += [pair("cannot be read", f"{plain(name)}: {plain(why)}", "red") for name, why in record.unreadable.items()]
     if record.intents:
         lines.append(ledger(record.intents))
     return lines

@@ -3,6 +3,7 @@
 Rule: no write can take back what is final. A journal that is continued by another invocation may write again what it
 wrote before its next step, so what is open and what is final stand in entries of their own, and the final one is
 believed: `open/KEY` and `intent/KEY` for an intent, `run` and `end` for the run. Entries are few and small.
+What may hold texts of the task, of arguments or of results is sealed under the key that the run's journal names.
 Must not know: models, tools, what a row means.
 """
 
@@ -13,27 +14,52 @@ from restate import ObjectContext, ObjectSharedContext
 from services.codec import codec
 from services.ledger import in_order
 from services.messages import FINAL, Begun, Intent, RunEnd, RunRow, Tombstone
+from services.sealed import Partly, Sealed
+from services.vault import PLAIN
 
 BEGUN, RUN, END, ROOT = "begun", "run", "end", "root"
 OPEN, INTENT = "open/", "intent/"
 
+BEGUN_BLANKS = {"task": ""}
+ROW_BLANKS = {"reason": "", "questions": []}
+"""What anybody with access to Restate's tables may not read of two rows of which they may read the rest."""
+
 Reader = ObjectContext | ObjectSharedContext
 
 
-async def begun(ctx: Reader) -> Begun | None:
-    return await ctx.get(BEGUN, serde=codec(Begun))
+def place(run_id: str, name: str, service: str = "Agent") -> str:
+    """Where an entry is, for what is sealed there."""
+    return f"{service}/{run_id}/{name}"
 
 
-def set_begun(ctx: ObjectContext, row: Begun) -> None:
-    ctx.set(BEGUN, row, serde=codec(Begun))
+def sealed_begun(run_id: str, key: str = PLAIN, *, lenient: bool = False) -> Partly[Begun]:
+    return Partly(codec(Begun), BEGUN_BLANKS, place(run_id, BEGUN), key, lenient=lenient)
 
 
-async def run_row(ctx: Reader) -> RunRow | None:
-    return await ctx.get(RUN, serde=codec(RunRow))
+def sealed_row(run_id: str, key: str = PLAIN, *, lenient: bool = False) -> Partly[RunRow]:
+    return Partly(codec(RunRow), ROW_BLANKS, place(run_id, RUN), key, lenient=lenient)
 
 
-def set_run_row(ctx: ObjectContext, row: RunRow) -> None:
-    ctx.set(RUN, row, serde=codec(RunRow))
+def sealed_intent(run_id: str, name: str, key: str = PLAIN) -> Sealed[Intent]:
+    return Sealed(codec(Intent), place(run_id, name), key)
+
+
+async def begun(ctx: Reader, *, texts: bool = False) -> Begun | None:
+    """`texts`: with the fields that may be sealed; without, they are blank where the key is not here."""
+    return await ctx.get(BEGUN, serde=sealed_begun(ctx.key(), lenient=not texts))
+
+
+def set_begun(ctx: ObjectContext, row: Begun, key: str) -> None:
+    ctx.set(BEGUN, row, serde=sealed_begun(ctx.key(), key))
+
+
+async def run_row(ctx: Reader, *, texts: bool = False) -> RunRow | None:
+    """`texts`: as for `begun`."""
+    return await ctx.get(RUN, serde=sealed_row(ctx.key(), lenient=not texts))
+
+
+def set_run_row(ctx: ObjectContext, row: RunRow, key: str) -> None:
+    ctx.set(RUN, row, serde=sealed_row(ctx.key(), key))
 
 
 async def end(ctx: Reader) -> RunEnd | Tombstone | None:
@@ -53,17 +79,17 @@ def set_root(ctx: ObjectContext, value: UUID) -> None:
     ctx.set(ROOT, value, serde=codec(UUID))
 
 
-def set_intent(ctx: ObjectContext, row: Intent) -> None:
-    if row.state in FINAL:
-        ctx.set(INTENT + row.key, row, serde=codec(Intent))
+def set_intent(ctx: ObjectContext, row: Intent, key: str) -> None:
+    final = row.state in FINAL
+    name = (INTENT if final else OPEN) + row.key
+    ctx.set(name, row, serde=sealed_intent(ctx.key(), name, key))
+    if final:
         ctx.clear(OPEN + row.key)
-    else:
-        ctx.set(OPEN + row.key, row, serde=codec(Intent))
 
 
 async def intent(ctx: Reader, key: str) -> Intent | None:
-    final = await ctx.get(INTENT + key, serde=codec(Intent))
-    return final if final is not None else await ctx.get(OPEN + key, serde=codec(Intent))
+    final = await _intent(ctx, INTENT + key)
+    return final if final is not None else await _intent(ctx, OPEN + key)
 
 
 async def intents(ctx: Reader) -> list[Intent]:
@@ -71,9 +97,13 @@ async def intents(ctx: Reader) -> list[Intent]:
     rows: dict[str, Intent] = {}
     for name in sorted(await ctx.state_keys(), reverse=True):
         # "open/" sorts after "intent/", so in this order the final row comes last and is the one that stays.
-        if name.startswith((OPEN, INTENT)) and (row := await ctx.get(name, serde=codec(Intent))) is not None:
+        if name.startswith((OPEN, INTENT)) and (row := await _intent(ctx, name)) is not None:
             rows[row.key] = row
     return in_order(rows.values())
+
+
+async def _intent(ctx: Reader, name: str) -> Intent | None:
+    return await ctx.get(name, serde=sealed_intent(ctx.key(), name))
 
 
 def bury(ctx: ObjectContext, stone: Tombstone) -> None:

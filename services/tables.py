@@ -8,20 +8,23 @@ Must not know: HTTP, what is made of the values.
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from services import state
 from services.codec import codec
-from services.decision import slots_of
+from services.decision import sealed_slots, slots_of
 from services.ledger import in_order
-from services.messages import Begun, Intent, RunEnd, RunRequest, RunRow, Tombstone
+from services.messages import Begun, RunEnd, RunRequest, RunRow, Tombstone
 from services.overview import Overview, Record, Seen, overview
 from services.rulings import Slots
+from services.sealed import Partly
 from services.trouble import Cause, Failure, Invocation
+from services.vault import Unreadable
 from services.versions import Open
 
+T = TypeVar("T")
 Row = dict[str, Any]
 Query = Callable[[str], Sequence[Row]]
 """Runs one SELECT; the rows by column name."""
@@ -195,34 +198,49 @@ def _entries(query: Query, ids: str, whole: bool) -> Sequence[Row]:
 
 def record(rows: Iterable[Row]) -> Record:
     """The entries of one run. `value` is the entry's bytes in hex, as the run wrote them."""
-    single: dict[str, Any] = {}
+    begun: Begun | None = None
+    single: RunRow | None = None
+    end: RunEnd | Tombstone | None = None
     intents: dict[str, Any] = {}
     slots: dict[str, Slots] = {}
-    unreadable: list[str] = []
+    unreadable: dict[str, str] = {}
     # What is final is believed before what is open, as the run itself does.
     for row in sorted(rows, key=lambda row: row["key"].startswith(state.INTENT)):
-        name, value = row["key"], bytes.fromhex(row["value"])
+        run_id, name, value = row["service_key"], row["key"], bytes.fromhex(row["value"])
         try:
             if row["service_name"] == "Decision":
                 if name.startswith(SLOTS):
-                    slots[name.removeprefix(SLOTS)] = codec(Slots).deserialize(value) or Slots()
+                    parcel = sealed_slots(run_id, name).deserialize(value)
+                    slots[name.removeprefix(SLOTS)] = parcel.open() if parcel is not None else Slots()
             elif name.startswith((state.OPEN, state.INTENT)):
-                intents[name.rpartition("/")[2]] = codec(Intent).deserialize(value)
-            elif name in KINDS:
-                single[name] = codec(*KINDS[name]).deserialize(value)
-        except ValidationError:
-            unreadable.append(name)
+                intents[name.rpartition("/")[2]] = state.sealed_intent(run_id, name).deserialize(value)
+            elif name == state.BEGUN:
+                begun = lenient(state.sealed_begun, run_id, value, unreadable, name)
+            elif name == state.RUN:
+                single = lenient(state.sealed_row, run_id, value, unreadable, name)
+            elif name == state.END:
+                end = codec(RunEnd, Tombstone).deserialize(value)
+        except Unreadable as error:
+            unreadable[name] = str(error)
     return Record(
-        begun=single.get(state.BEGUN),
-        row=single.get(state.RUN),
-        end=single.get(state.END),
+        begun=begun,
+        row=single,
+        end=end,
         intents=tuple(in_order(intents.values())),
         slots=slots,
-        unreadable=tuple(unreadable),
+        unreadable=unreadable,
     )
 
 
-KINDS: dict[str, tuple[Any, ...]] = {state.BEGUN: (Begun,), state.RUN: (RunRow,), state.END: (RunEnd, Tombstone)}
+def lenient(
+    codec_of: Callable[..., Partly[T]], run_id: str, value: bytes, unreadable: dict[str, str], name: str
+) -> T | None:
+    """The row; what of it is sealed under a key that is not here is blank, and named."""
+    try:
+        return codec_of(run_id).deserialize(value)
+    except Unreadable as error:
+        unreadable[name] = str(error)
+        return codec_of(run_id, lenient=True).deserialize(value)
 
 
 def time_s(text: str) -> float:

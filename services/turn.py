@@ -40,6 +40,7 @@ from services.moves import (
 from services.outside import Outside
 from services.people import REMIND_MAX_S, pause_s
 from services.progress import advance, begin
+from services.sealed import Parcel
 from services.terms import Terms
 from tools.size import cap
 
@@ -151,7 +152,7 @@ class Turn:
 
     def _keep(self, intent: Intent) -> None:
         self.ledger = self.ledger.put(intent)
-        state.set_intent(self.ctx, intent)
+        state.set_intent(self.ctx, intent, self.journal.key)
 
     def _release(self, lane: Lane) -> None:
         if self.alone is lane:
@@ -246,7 +247,8 @@ class Turn:
         assert lane.awakeable is not None
         name, answer = lane.awakeable
         expires_s = self.terms.approval_expires_s
-        call = self.ctx.object_call(put, self.ctx.key(), Put(question=question, awakeable=name, expires_s=expires_s))
+        asking = Parcel(Put(question=question, awakeable=name, expires_s=expires_s), self.journal.key)
+        call = self.ctx.object_call(put, self.ctx.key(), asking)
 
         async def heard() -> None:
             said: Heard = await call
