@@ -95,6 +95,14 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
         outside.watch.asked("cancel", ctx.key(), who, undo=request.undo, cancelling=begun["cancelling"])
         return begun
 
+    @agent.handler(name="forget", kind="shared", output_serde=answers)
+    async def forget_now(ctx: ObjectSharedContext) -> public.Shown:
+        """Forgets an ended run before its retention is over: only its tombstone stays."""
+        pass_number = await forgettable(ctx)
+        if pass_number is not None:
+            await ctx.object_call(bury, ctx.key(), Bury(pass_number=pass_number))
+        return {"run_id": ctx.key(), "forgotten": True}
+
     @agent.handler(name="bury", input_serde=codec(Bury), ingress_private=True)
     async def bury(ctx: ObjectContext, due: Bury) -> None:
         """After the retention: only the tombstone stays, unless a further pass has run since."""
@@ -168,6 +176,18 @@ async def cancelling(ctx: ObjectSharedContext, request: CancelRequest, who: str)
     await ctx.object_call(stop, ctx.key(), Stop(who=who, undo=request.undo, invocation=begun.invocation))
     ctx.cancel_invocation(begun.invocation)
     return {"cancelling": True, "run_id": ctx.key(), "invocation_id": begun.invocation}
+
+
+async def forgettable(ctx: ObjectSharedContext) -> int | None:
+    """The number of the pass whose record may go; None where it has gone. Raises 404, and 409 while the run goes on."""
+    last = await over(ctx, await state.run_row(ctx))
+    if isinstance(last, Tombstone):
+        return None
+    if last is None:
+        if await state.begun(ctx) is None:
+            raise TerminalError(f"no run has started under the id {ctx.key()!r}.", 404)
+        raise TerminalError(f"run {ctx.key()} has not ended; cancel it first, then it can be forgotten.", 409)
+    return last.pass_number
 
 
 async def over(ctx: ObjectSharedContext, row: RunRow | None) -> RunEnd | Tombstone | None:

@@ -96,6 +96,10 @@ class Admin:
     def pause(self, invocation: str) -> bool:
         return self._act(invocation, "pause")
 
+    def purge(self, invocation: str) -> bool:
+        """Forgets an ended invocation and its journal; False where that has been done."""
+        return self._act(invocation, "purge")
+
     def resume(self, invocation: str, deployment: str | None = None) -> None:
         """Goes on now, on another deployment where one is named (`latest`, or an id)."""
         suffix = f"?deployment={quote(deployment)}" if deployment else ""

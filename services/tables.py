@@ -79,6 +79,23 @@ def open_calls(query: Query) -> tuple[Open, ...]:
     )
 
 
+def ended_calls(query: Query, run_id: str, session: str | None = None) -> list[str]:
+    """The ended calls in whose journals something of this run may stand: its own, those of the session that it belongs
+    to and the one that carried it for that, and those that told others of it."""
+    run = quoted(run_id)
+    own = f"target_service_name IN {SERVICES} AND target_service_key = {run}"
+    rows = query(f"SELECT id, status, invoked_by_id FROM sys_invocation WHERE {own}")
+    ids = {str(row["id"]) for row in rows}
+    around = {str(row["invoked_by_id"]) for row in rows if row.get("invoked_by_id")}
+    known = ", ".join(quoted(each) for each in sorted(ids | around)) or "''"
+    rows = query(
+        "SELECT id FROM sys_invocation WHERE status = 'completed' AND"
+        f" (id IN ({known}) OR (target_service_name = 'Notice' AND invoked_by_id IN ({known}))"
+        f" OR (target_service_name = 'Session' AND target_service_key = {quoted(session or '')}))"
+    )
+    return sorted(str(row["id"]) for row in rows)
+
+
 def request_of(query: Query, invocation: str) -> RunRequest | None:
     """The request that began a run; None where Restate no longer keeps its journal."""
     rows = query(f"SELECT entry_json FROM sys_journal WHERE id = {quoted(invocation)} AND index = 0")
