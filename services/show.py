@@ -134,7 +134,6 @@ def summary(seen: Overview) -> list[RenderableType]:
         pair("not answered yet", f"{call.handler}, handed over {age(seen.at - call.created_at)} ago")
         for call in seen.asked
     ]
-    lines += [pair("cannot be read", f"{plain(name)}: {plain(why)}", "red") for name, why in record.unreadable.items()]
     if record.intents:
         lines.append(ledger(record.intents))
     return lines
@@ -162,6 +161,8 @@ def waits(seen: Overview, commands: Commands) -> list[Text]:
     lines: list[Text] = []
     for asked in seen.questions:
         lines += asking(seen, asked, commands)
+    unreadable = seen.record.unreadable.items()
+    lines += [pair("cannot be read", f"{plain(name)}: {plain(why)}", "red") for name, why in unreadable]
     if seen.trouble is not None:
         lines += in_trouble(seen, seen.trouble, commands)
     return lines

@@ -92,6 +92,11 @@ def test_an_answered_question_is_not_open_though_the_run_has_not_gone_on() -> No
     assert (found.state, found.questions, found.reason) == (RunState.RUNNING, (), "answered: approve by ada")
 
 
+def test_a_run_whose_questions_cannot_be_read_waits_all_the_same() -> None:
+    found = seen(record(row=row(RunState.WAITING_APPROVAL), unreadable={"run": "the key is not here"}), invocation())
+    assert (found.state, found.questions) == (RunState.WAITING_APPROVAL, ())
+
+
 def test_an_answer_to_another_kind_of_question_answers_nothing() -> None:
     found = seen(asking(doubt(), slots=slots(approval(), ruling())), invocation())
     assert (found.state, len(found.questions)) == (RunState.OUTCOME_UNKNOWN, 1)

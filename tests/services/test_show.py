@@ -31,6 +31,7 @@ from tests.services.seen import (
     invocation,
     paused,
     record,
+    row,
     seen,
 )
 
@@ -119,7 +120,9 @@ def test_what_could_steer_a_terminal_or_write_backwards_is_spelled_out() -> None
 
 
 def test_an_ended_run_shows_its_answer_and_how_long_ago() -> None:
-    said = shown(seen(record(end=end(answer="all\ndone"), intents=(intent(IntentState.DONE),)), invocation("completed")))
+    said = shown(
+        seen(record(end=end(answer="all\ndone"), intents=(intent(IntentState.DONE),)), invocation("completed"))
+    )
     assert "r1  completed  50 s ago" in said
     assert "all\n                        done" in said
     assert "what helps" not in said
@@ -131,6 +134,13 @@ def test_a_log_has_a_line_for_each_thing_that_is_new() -> None:
     assert len(show.changes(None, before)) == 2
     assert not show.changes(before, before)
     assert [line.plain.split()[1] for line in show.changes(before, after)] == ["done", "completed"]
+
+
+def test_what_cannot_be_read_is_named_also_among_what_is_pending() -> None:
+    kept = record(row=row(RunState.WAITING_APPROVAL), unreadable={"run": "the key k1 is not here"})
+    said = text(show.pending([seen(kept, invocation())], HERE))
+    assert "r1  waiting_approval" in said
+    assert "run: the key k1 is not here" in said
 
 
 def test_pending_counts_and_lists() -> None:
