@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import campaign, compose, demo, empty, signals, up
+from lab import campaign, compose, demo, empty, signals, storm, up
 from lab.errors import LabError
 from lab.paths import SCRATCH
 from lab.show import Show
@@ -90,6 +90,17 @@ def matrix_command(  # noqa: PLR0913, PLR0917  the options of one command
     asked = campaign.Asked(trials, only, out, jobs, seed, target, folder)
     act = campaign.list_cells if list_only else campaign.run
     _run(lambda show: act(asked, show))
+
+
+@app.command("storm")
+def storm_command(
+    runs: Annotated[int, typer.Option(min=1, help="at once, over two workers")] = 200,
+    seed: Annotated[int, typer.Option(help="decides the schedule of strikes")] = 1,
+    out: Annotated[Path, typer.Option(help="where storm.json goes")] = Path("lab-report"),
+    folder: Dir = SCRATCH,
+) -> None:
+    """Many runs while everything they depend on is killed, frozen and cut off; then the count."""
+    _run(lambda show: storm.run(storm.Asked(runs, seed, out, folder), show))
 
 
 @app.command("compose-test")

@@ -141,6 +141,10 @@ class Relay:
         """How many connections have been led through so far."""
         return self._act(lambda: self._connections)
 
+    def open_connections(self) -> int:
+        """How many connections are there now."""
+        return self._act(lambda: len({line.connection for line in self._lines}))
+
     def release(self, *ways: Way) -> None:
         """Pass on what is kept, in order, and hold nothing more: these ways, or both."""
 
