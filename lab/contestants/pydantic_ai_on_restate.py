@@ -1,5 +1,9 @@
 """pydantic-ai on Restate, as the SDK's integration has it: `RestateAgent` journals the model's calls, and each tool
-journals its own request. The stable id is `ctx.uuid()`. Run: python -m lab.contestants.pydantic_ai_on_restate
+journals its own request. The stable id is `ctx.uuid()`.
+
+Tools run one after the other, as Restate's manual says they do under an agent SDK. In this form nothing but
+`sequential` makes them: two steps awaited by two tasks take each other's wake-up, and with SDK 1.3.0 one run in six
+stood still for ever. Run: python -m lab.contestants.pydantic_ai_on_restate
 """
 
 import asyncio
@@ -27,31 +31,31 @@ async def use(name: str, **arguments: Any) -> str:
     return await ctx.run_typed(name, RECEIVER.use, tool=name, arguments=arguments, key=key)
 
 
-@AGENT.tool_plain
+@AGENT.tool_plain(sequential=True)
 async def look_up_order(order_id: str) -> str:
     """Look up an order: its customer, payment, amount and status."""
     return await use("look_up_order", order_id=order_id)
 
 
-@AGENT.tool_plain
+@AGENT.tool_plain(sequential=True)
 async def charge_card(customer_id: str, amount_cents: int, currency: str = "EUR", memo: str = "") -> str:
     """Charge a customer's card."""
     return await use("charge_card", customer_id=customer_id, amount_cents=amount_cents, currency=currency, memo=memo)
 
 
-@AGENT.tool_plain
+@AGENT.tool_plain(sequential=True)
 async def refund_payment(payment_id: str, amount_cents: int, reason: str = "") -> str:
     """Refund a payment, in part or in whole."""
     return await use("refund_payment", payment_id=payment_id, amount_cents=amount_cents, reason=reason)
 
 
-@AGENT.tool_plain
+@AGENT.tool_plain(sequential=True)
 async def update_crm(customer_id: str, fields: dict[str, Any]) -> str:
     """Write a customer's record in the CRM. The fields given replace the whole record."""
     return await use("update_crm", customer_id=customer_id, fields=fields)
 
 
-@AGENT.tool_plain
+@AGENT.tool_plain(sequential=True)
 async def send_email(to: str, subject: str, body: str) -> str:
     """Send an e-mail."""
     return await use("send_email", to=to, subject=subject, body=body)

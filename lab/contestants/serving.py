@@ -60,7 +60,8 @@ class Runs:
                     run.add_done_callback(lambda _: self._here.pop(run_id, None))
                 return 202, await self._where(run_id, wait_s)
             case "GET", ["", "runs", run_id]:
-                return 200, await self._where(run_id, wait_s)
+                stands = await self._where(run_id, wait_s)
+                return 404 if stands["state"] == "absent" else 200, stands
             case _:
                 return 404, {"error": "there are only /runs/{run_id} and /health"}
 
