@@ -162,6 +162,12 @@ class Stand(World):
         rows = [row for row in self.stack.receiver.effects() if row["effect"] == effect]
         return [row for row in rows if row["id"] == subject or subject in str(row["body"])]
 
+    def bugs(self, invocation: str) -> list[str]:
+        """What made attempts of an invocation fail, lost connections left out: a journal that does not fit, a bug."""
+        of_run = f"id = '{invocation}' AND event_type = 'TransientError'"
+        rows = self.stack.admin.query(f"SELECT event_json FROM sys_journal_events WHERE {of_run}")
+        return [row["event_json"] for row in rows if '"RT0010"' not in row["event_json"]]
+
     def back(self) -> None:
         """Everything that was killed or frozen is up again."""
         for process in self.stack.processes():

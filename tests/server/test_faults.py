@@ -99,6 +99,7 @@ def give_up(cell: Cell, before: dict[str, Any]) -> None:
 
 def assert_well_made(cell: Cell, status: dict[str, Any]) -> None:
     """One key, the same bytes each time, one row in the ledger, and a history that the strict model took."""
+    assert not cell.world.bugs(cell.invocation)
     requests = cell.requests()
     assert len({row["key"] for row in requests}) <= 1
     assert len({row["digest"] for row in requests}) <= 1

@@ -1,0 +1,80 @@
+"""Calls of one turn side by side, killed at any moment: replay meets its own journal, each effect is made once."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.server.stand import Stand, Way
+from tests.server.world import call, calls
+
+EFFECTS = ("charge", "refund", "email")
+SLOW_MS_MAX = 150
+
+
+def three(stand: Stand, subject: str) -> dict[str, Any]:
+    """Three effects: each has a seal and a send of its own behind it, and one waits between two tries."""
+    return calls(
+        call("charge_card", customer_id=subject, amount_cents=100),
+        call("refund_payment", payment_id=subject, amount_cents=100),
+        call("send_email", to="a@example.test", subject="s", body=subject),
+    )
+
+
+def once_through(stand: Stand, seed: int) -> None:
+    chance = Random(seed)
+    for effect in EFFECTS:
+        stand.behave(effect, slow_ms=chance.randrange(SLOW_MS_MAX), slow_after_ms=chance.randrange(SLOW_MS_MAX))
+    unlucky = chance.choice(EFFECTS)
+    stand.behave(unlucky, fail={"status": 503}, times=1)
+    run_id = stand.run_id("three")
+    subjects = [f"{run_id}-{turn}" for turn in range(2)]
+    replies = [three(stand, subject) for subject in subjects]
+    first = stand.submit(run_id, stand.script(*replies, {"content": "done"}, name=run_id))
+    # Somewhere on its way: so many messages of the worker have reached the server, and the next one does not.
+    stand.relay.hold(Way.TO_SERVER, after=chance.randrange(1, 16))
+    stand.wait(lambda: stand.relay.held(Way.TO_SERVER) or settled(stand, first), "the moment, or the end", wait_s=20)
+    stand.a.kill()
+    stand.relay.cut()
+    for effect in EFFECTS:
+        stand.behave(effect, slow_ms=chance.randrange(SLOW_MS_MAX), slow_after_ms=chance.randrange(SLOW_MS_MAX))
+    stand.a.start()
+    ended = stand.until(run_id, "completed", "failed", "outcome_unknown")
+    assert ended["state"] == "completed", ended
+    for subject in subjects:
+        assert [len(stand.effects_of(effect, subject)) for effect in EFFECTS] == [1, 1, 1], (seed, ended)
+    assert [row["tool"] for row in ended["ledger"]] == 2 * ["charge_card", "refund_payment", "send_email"]
+    assert not stand.bugs(first), seed
+    answers = [message for message in last_history(stand, run_id) if message["role"] == "tool"]
+    made = [each["id"] for message in last_history(stand, run_id) for each in message.get("tool_calls", ())]
+    assert [message["tool_call_id"] for message in answers] == made
+    assert ["ch_" in answers[0]["content"], "re_" in answers[1]["content"], "em_" in answers[2]["content"]] == [
+        True
+    ] * 3
+
+
+def settled(stand: Stand, invocation: str) -> bool:
+    rows = stand.stack.admin.query(f"SELECT status FROM sys_invocation WHERE id = '{invocation}'")
+    return bool(rows) and rows[0]["status"] == "completed"
+
+
+def last_history(stand: Stand, run_id: str) -> list[dict[str, Any]]:
+    row = [row for row in stand.stack.model.requests() if row["script"] == f"{stand.tag}-{run_id}"][-1]
+    messages: list[dict[str, Any]] = stand.stack.model.json("GET", f"/requests/{row['n']}")["body"]["messages"]
+    return messages
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parallel_calls_survive_a_kill_at_a_random_step(stand: Stand, seed: int) -> None:
+    """B21"""
+    once_through(stand, seed)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seeds", [range(4, 29), range(29, 54)], ids=["25", "50"])
+def test_parallel_calls_survive_many_kills(stand: Stand, seeds: range) -> None:
+    """B21"""
+    for seed in seeds:
+        once_through(stand, seed)
+        stand.restore()
