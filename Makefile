@@ -86,6 +86,7 @@ COMPILE = $(PY) -m piptools compile --quiet --generate-hashes --strip-extras --a
 lock: setup ## remake the locks from requirements*.in and package.json
 	$(COMPILE) --output-file requirements.lock requirements.in
 	$(COMPILE) --output-file requirements-dev.lock requirements-dev.in
+	$(COMPILE) --output-file requirements-otel.lock requirements-otel.in
 	$(COMPILE) --output-file requirements-lab.lock requirements-lab.in
 	npm install --package-lock-only
 	cd $(TYPESCRIPT) && npm install --package-lock-only

@@ -23,23 +23,25 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    from services import log, metrics, serve
+    from services import log, metrics, serve, traces
     from services.app import application, outside
     from services.busy import Busy
     from services.retention import faults
     from services.version import code_version
+    from services.watch import Watch
     from tools.tool import BadDeclaration
 
     try:
         settings = load()
         log.configure(settings.log_level)
         busy = Busy()
-        shared = outside(settings, busy, counts=metrics.started(settings.metrics, busy))
+        watch = Watch(metrics.started(settings.metrics, busy), traces.started(settings.otel))
+        shared = outside(settings, busy, watch=watch)
         if wrong := faults(shared.tools.values(), shared.caps, settings.retention_s):
             raise BadSettings(wrong[0])
         code = code_version(shared.tools.values())
         return serve.run(application(shared, settings, code), settings.listen, settings.shutdown_s, busy, shared.open)
-    except (BadSettings, BadDeclaration, serve.PortTaken, metrics.PortTaken) as error:
+    except (BadSettings, BadDeclaration, serve.PortTaken, metrics.PortTaken, traces.NoPackages) as error:
         print(f"pawl: {error}", file=sys.stderr)
         return 2
 

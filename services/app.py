@@ -29,7 +29,7 @@ from services.rate import limiter
 from services.session import session_objects
 from services.settings import BadSettings, Settings
 from services.version import mark
-from services.watch import Counts, Watch
+from services.watch import Watch
 from tools import TOOLS, Tool, registry
 from tools.wire import Base, Wire
 
@@ -43,7 +43,7 @@ SETTINGS_OF = {
 LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]", "http://model")
 
 
-def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS, counts: Counts | None = None) -> Outside:
+def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS, watch: Watch | None = None) -> Outside:
     """What all runs of this worker share. Raises BadSettings where the settings do not fit together."""
     vault.use(settings.vault())
     provider, timeouts = provider_of(settings), Timeouts(settings.inactivity_s, settings.abort_s)
@@ -72,7 +72,7 @@ def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS, cou
         timeouts=timeouts,
         rates=rates_of(settings),
         busy=busy,
-        watch=Watch(counts),
+        watch=watch or Watch(),
     )
 
 

@@ -70,7 +70,9 @@ class Journal:
         self._run_id = run_id
         self._busy = busy
         self._watch = watch
-        self.invocation = ctx.request().id
+        request = ctx.request()
+        self.invocation = request.id
+        self._trace = request.attempt_headers.get("traceparent")
         self.home: str | None = None
         self.key = in_use().newest
         """Name of the key that what is kept is sealed under: the newest, until the first step has told which it was."""
@@ -129,6 +131,6 @@ class Journal:
         finally:
             kind = about.kind or name.partition(" ")[0]
             seconds = perf_counter() - begun
-            step = Stepped(self._run_id, self.invocation, name, kind, about, outcome, seconds)
+            step = Stepped(self._run_id, self.invocation, name, kind, about, outcome, seconds, self._trace)
             self._watch.stepped(step, value)
         return value

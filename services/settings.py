@@ -139,6 +139,11 @@ class Settings(BaseSettings):
     metrics: str | None = Field(
         None, pattern=HOST_PORT, description="Host and port on which Prometheus reads the worker's metrics."
     )
+    otel: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description="Base address of an OTLP/HTTP collector that gets a span for each step.",
+    )
     encryption_keys: tuple[SecretStr, ...] = Field(
         (), description="Keys for what Restate keeps of a run, as a JSON list: the first encrypts, all decrypt."
     )

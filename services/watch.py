@@ -42,6 +42,8 @@ class Stepped:
     about: About
     outcome: str
     seconds: float
+    trace: str | None = None
+    """What Restate hands on of the trace that this belongs to."""
 
 
 class Counts(Protocol):
@@ -53,12 +55,19 @@ class Counts(Protocol):
     def waiting(self, runs: int) -> None: ...
 
 
-class Watch:
-    """One for a worker. Without `counts` it only logs."""
+class Steps(Protocol):
+    """Who is told of steps only."""
 
-    def __init__(self, counts: Counts | None = None) -> None:
+    def stepped(self, step: Stepped) -> None: ...
+
+
+class Watch:
+    """One for a worker. Without `counts` and `spans` it only logs."""
+
+    def __init__(self, counts: Counts | None = None, spans: Steps | None = None) -> None:
         self._log: Any = structlog.get_logger("pawl.run")
         self._counts = counts
+        self._spans = spans
         self._waiting: set[str] = set()
 
     def stepped(self, step: Stepped, value: object) -> None:
@@ -81,6 +90,8 @@ class Watch:
         self._log.debug("texts", run_id=step.run_id, step=step.name, arguments=about.arguments, value=value)
         if self._counts is not None:
             self._counts.stepped(step)
+        if self._spans is not None:
+            self._spans.stepped(step)
 
     def settled(self, intent: Intent) -> None:
         """The ledger has its last word on an intent for now."""
