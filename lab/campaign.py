@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import board, history, matrix, own, server
-from lab.cells import Cell, Fault, Group
+from lab.cells import Cell, Fault, Group, Verdict
 from lab.checker import Judgement, Result, judge
 from lab.contestants import targets as peers
 from lab.errors import UsageError
@@ -38,6 +38,7 @@ from lab.targets import CONTROLS, PAWL, Target
 
 KEY_LIFETIME = (("PAWL_KEY_LIFETIME_S", "3"),)
 NODES = 3
+UNPLAYED = Judgement(Verdict.INVALID, Result.CANNOT_TELL, ("it was not played",))
 LOOK_S = 0.2
 
 
@@ -140,16 +141,18 @@ class Tray:
             self.kept[cell.id][task.number] = kept
 
     def results(self) -> list[CellResult]:
-        """Of the cells that were played, in the order of the matrix."""
+        """Of all cells, in the order of the matrix. A trial that was not played cannot be told."""
         return [
             CellResult(
                 cell,
                 self.lineup.targets[cell.target].title,
                 self.lineup.jobs[cell.job],
-                tuple(self.kept[cell.id][number] for number in sorted(self.kept[cell.id])),
+                tuple(
+                    self.kept[cell.id].get(number) or TrialResult(number, self.asked.seed, UNPLAYED, None, "")
+                    for number in range(1, self.asked.trials + 1)
+                ),
             )
             for cell in self.lineup.cells
-            if cell.id in self.kept
         ]
 
 

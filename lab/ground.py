@@ -36,6 +36,11 @@ class Kind:
     worker_env: tuple[tuple[str, str], ...] = ()
     nodes: int = 1
 
+    @property
+    def name(self) -> str:
+        """Tells it from every other kind."""
+        return " ".join((self.target.name, *(f"{name}={value}" for name, value in self.worker_env), str(self.nodes)))
+
 
 class Ground:
     """See the module. Open it before use; `folder` is its own."""

@@ -95,7 +95,13 @@ class Lanes:
         ground: Ground | None = None
         while not self._stop.is_set() and (task := self._next(ground.kind if ground else None)) is not None:
             with places:
-                ground = self._play(number, task, ground, idle)
+                try:
+                    ground = self._play(number, task, ground, idle)
+                except Exception as error:  # noqa: BLE001 - a bug of the lab: nothing can be told, and others go on
+                    self._close(number)
+                    ground = None
+                    if not self._stop.is_set():
+                        self.fail(task, f"the lab failed: {error!r}")
         self.watch(number, "", "")
         if ground is not None:
             self._close(number)
@@ -105,9 +111,9 @@ class Lanes:
         with self._lock:
             if not self._left:
                 return None
-            most = Counter(task.kind for task in self._left).most_common(1)[0][0]
-            wanted = kind if any(task.kind == kind for task in self._left) else most
-            index = next(index for index, task in enumerate(self._left) if task.kind == wanted)
+            counted = Counter(task.kind.name for task in self._left)
+            wanted = kind.name if kind is not None and kind.name in counted else counted.most_common(1)[0][0]
+            index = next(index for index, task in enumerate(self._left) if task.kind.name == wanted)
             return self._left.pop(index)
 
     def _play(
@@ -118,7 +124,7 @@ class Lanes:
         idle: Callable[[], contextlib.AbstractContextManager[None]],
     ) -> Ground | None:
         name = task.scene.id
-        if ground is None or ground.kind != task.kind:
+        if ground is None or ground.kind.name != task.kind.name:
             self._close(number)
             self.watch(number, name, "starting the stack")
             try:

@@ -111,7 +111,7 @@ def cells(contestants: Iterable[Target] = (), own: Iterable[tuple[Target, Job]] 
 
 
 def chosen(from_cells: Sequence[Cell], pattern: str | None) -> tuple[Cell, ...]:
-    """Those whose id fits: a whole id, a shell pattern, or a part of it; several are parted by commas."""
+    """Those whose id fits: a shell pattern, or some of the id's words in a row; several are parted by commas."""
     if not pattern:
         return tuple(from_cells)
     parts = [part.strip() for part in pattern.split(",") if part.strip()]
@@ -121,7 +121,7 @@ def chosen(from_cells: Sequence[Cell], pattern: str | None) -> tuple[Cell, ...]:
 def _fits(name: str, part: str) -> bool:
     if any(sign in part for sign in "*?["):
         return fnmatchcase(name, part)
-    return name == part or (part in name and part.count("/") < name.count("/"))
+    return f"/{part.strip('/')}/" in f"/{name}/"
 
 
 def _published() -> Iterator[Cell]:
@@ -162,6 +162,9 @@ def promised(kind: Class, fault: Fault, point: Point) -> frozenset[Verdict]:
     if fault is Fault.KEY_EXPIRED:
         return unknown if point is Point.ARRIVED else once
     if fault in (Fault.WRITTEN_SINCE, Fault.WRITTEN_VERSION):
+        return once | unknown
+    if fault is Fault.RESTARTED_SCRATCH and kind is not Class.KEYED:
+        # The new pass knows that it was armed and not what became of it: what the journal had recorded is gone.
         return once | unknown
     if kind is Class.SET and fault is Fault.WORKER_FREEZE_LATE:
         return once | unknown

@@ -83,7 +83,7 @@ class Target:
     `argv` and `env` get the address to listen on (host:port) and the addresses of the rest. `submit` must return as
     soon as the run is accepted. `look` asks where it stands: `state` takes the answer's JSON to one word, of which
     `completed`, `failed`, `refused` and `cancelled` are ends, `outcome_unknown` and `waiting_approval` wait for a
-    person, and all others go on.
+    person, `absent` (as a 404) and `interrupted` say that nobody works on it, and all others go on.
     """
 
     name: str
@@ -161,11 +161,15 @@ def _pawl_env(listen: str, at: Addresses) -> Mapping[str, str]:
 
 
 def _register_pawl(at: Addresses, worker: str) -> None:
-    command = (sys.executable, "-m", "services.register", "--worker", worker)
+    # A folder that is used again knows this address from before, and the code may have changed since: whoever edits it
+    # wants to go on, and is told which runs that may leave stuck.
+    command = (sys.executable, "-m", "services.register", "--worker", worker, "--force", "--yes")
     done = run_to_end(command, environment({"PAWL_ADMIN": at.admin}), _REGISTER_S)
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise LabError(f"registering the worker {worker} ended with exit code {done.returncode}: {said}")
+    if "endangered" in done.stdout:
+        sys.stderr.write(done.stdout)
 
 
 PAWL = Target(

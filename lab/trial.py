@@ -24,6 +24,8 @@ from lab.targets import Call
 
 ENDS = frozenset({"completed", "failed", "refused", "cancelled"})
 WAITS = frozenset({"outcome_unknown", "waiting_approval"})
+CUT_OFF = frozenset({"absent", "interrupted"})
+"""Nobody works on the run. Where it does not go on by itself it has to be submitted again."""
 
 REST_S = 60.0
 """From the last strike until every run is at rest: the longest wait of a run is that for a late request, about 16 s."""
@@ -167,7 +169,7 @@ class Trial:
 
     def _rests(self, run: Run) -> bool:
         run.state = self.look(run)
-        if run.state == "absent" and not self.ground.target.resumes:
+        if run.state in CUT_OFF and not self.ground.target.resumes:
             # It does not go on by itself: whoever asked for it asks again.
             self.submit_one(run)
         if run.state not in ENDS | WAITS:
