@@ -49,7 +49,6 @@ class Stack:
         self.folder = folder
         self.logs = folder / "logs"
         self.grace_s = grace_s
-        self._continues = (folder / "restate" / "data").exists()
         self.ports = ports or all_free()
         self.at = Addresses(
             ingress=f"http://{HOST}:{self.ports.ingress}",
@@ -92,10 +91,6 @@ class Stack:
                 process.wait_ready()
             if self.workers:
                 self._target.register(self.at, self.url(self.workers[0]))
-                if self._continues:
-                    # The server knows this address from before, with the handlers of before. The code may have
-                    # changed since.
-                    self.admin.register(self.url(self.workers[0]))
         except BaseException:
             self.close()
             raise
