@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import campaign, compose, demo, empty, signals, storm, up
+from lab import campaign, compose, demo, empty, pages, signals, storm, up
 from lab.errors import LabError
 from lab.paths import SCRATCH
 from lab.show import Show
@@ -88,8 +88,9 @@ def matrix_command(  # noqa: PLR0913, PLR0917  the options of one command
 ) -> None:
     """Every fault at every point, for every kind of tool: kill it, and count what the receiver saw."""
     asked = campaign.Asked(trials, only, out, jobs, seed, target, folder)
-    act = campaign.list_cells if list_only else campaign.run
-    _run(lambda show: act(asked, show))
+    if list_only:
+        _run(lambda show: campaign.list_cells(asked, show))
+    _run(lambda show: pages.after(campaign.run(asked, show), out, show))
 
 
 @app.command("storm")
@@ -100,7 +101,16 @@ def storm_command(
     folder: Dir = SCRATCH,
 ) -> None:
     """Many runs while everything they depend on is killed, frozen and cut off; then the count."""
-    _run(lambda show: storm.run(storm.Asked(runs, seed, out, folder), show))
+    _run(lambda show: pages.after(storm.run(storm.Asked(runs, seed, out, folder), show), out, show))
+
+
+@app.command("report")
+def report_command(
+    out: Annotated[Path, typer.Option(help="the folder with report.json")] = Path("lab-report"),
+    cell: Annotated[str | None, typer.Option(help="id of the cell whose timeline is open at first")] = None,
+) -> None:
+    """Write report.html from what matrix, window and storm left."""
+    _run(lambda show: pages.run(out, cell, show))
 
 
 @app.command("compose-test")

@@ -26,7 +26,7 @@ from lab.show import Show
 from lab.stack import Stack
 from lab.storm_judge import Landed, RunAfter, Seen, Verdict, judge, kinds, requests_of
 from lab.storm_plan import LINES, TO_MODEL, TO_RECEIVER, WORKERS, Member, length_s, members, recipes, schedule
-from lab.storm_weather import Weather
+from lab.storm_weather import SLOW, Weather
 from lab.targets import PAWL
 from lab.trial import ENDS, WAITS
 
@@ -35,9 +35,6 @@ AT_ONCE = 8
 LOOK_S = 1.0
 CALM_S = 180.0
 """From the end of the storm until every run is at rest: the longest waits are back-offs and those for late requests."""
-SLOW_MS = 250
-"""The receiver takes so long before it applies an effect and again before it answers, so that strikes find requests in
-both states."""
 WORKER_ENV = {
     # A model that is struck again and again must not fail a run: here every run has to come through.
     "PAWL_MODEL_ATTEMPTS": "50",
@@ -132,7 +129,7 @@ def _submit(on: Stage, crowd: Sequence[Member], seconds: float) -> dict[str, flo
     for recipe, pace in recipes():
         delay_s = pace * seconds / (len(recipe.turns) + 1)
         on.stack.model.json("PUT", f"/scripts/{recipe.name}", recipe.script(delay_s))
-    on.stack.receiver.json("PUT", "/behaviour/*", {"slow_ms": SLOW_MS, "slow_after_ms": SLOW_MS})
+    on.stack.receiver.json("PUT", "/behaviour/*", SLOW)
     begun: dict[str, float] = {}
 
     def one(member: Member) -> None:

@@ -38,8 +38,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """`at_s` from the beginning of the storm; `for_s` until it is undone. `detail` is the effect whose answers are lost
-    and when."""
+    """`at_s` from the beginning of the storm; `for_s` until it is undone. `detail`: when
+    answers are lost, and of how many requests."""
 
     at_s: float
     kind: Kind
@@ -117,7 +117,7 @@ def _draw(rng: random.Random, at_s: float) -> Strike:
     part, detail = rng.choice(choice.parts), ""
     if choice.kind is Kind.LOSE:
         when = rng.choice(("after_commit", "after_commit", "before_commit"))
-        detail = f"{rng.choice(EFFECTS)} {when} {rng.randint(1, 4)}"
+        detail = f"{when} {rng.randint(1, 4)}"
     return Strike(at_s, choice.kind, part, round(rng.uniform(*choice.for_s), 3), detail)
 
 

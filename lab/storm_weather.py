@@ -21,6 +21,9 @@ from lab.storm_plan import LINES, WORKERS, Kind, Strike
 
 GRACE_S = 12.0
 """For a worker that was asked to end: above its own limit for what is in flight."""
+SLOW = {"slow_ms": 250, "slow_after_ms": 250}
+"""The receiver takes so long before it applies an effect and again before it answers, so that strikes find requests in
+both states."""
 Due = tuple[float, int, Callable[[], None]]
 
 
@@ -118,10 +121,9 @@ class Weather:
                 self._later(undo_at, lambda: self._lose_held(strike, began))
                 return None
             case Kind.LOSE:
-                effect, when, times = strike.detail.split()
-                seen = len(self.receiver.requests())
-                self.receiver.json("PUT", f"/behaviour/{effect}", {"lose_answer": when, "times": int(times)})
-                self._later(undo_at, lambda: self._lost(strike, began, seen))
+                when, times = strike.detail.split()
+                self.receiver.json("PUT", "/behaviour/*", {"lose_answer": when, "times": int(times)})
+                self._later(undo_at, lambda: self._lost(strike, began))
                 return None
 
     def _turn_away(self, part: str) -> None:
@@ -166,14 +168,14 @@ class Weather:
         proof = f"what the worker said on {held} stream(s) was lost with the line" if held else None
         self._note(strike, began, proof, "nothing was said meanwhile")
 
-    def _lost(self, strike: Strike, began: float, seen: int) -> None:
-        """Seen at the receiver: requests for the effect that were never answered."""
-        effect = strike.detail.split()[0]
+    def _lost(self, strike: Strike, began: float) -> None:
+        """The receiver says how many answers are still to be lost."""
+        asked = int(strike.detail.split()[1])
         try:
-            self.receiver.json("DELETE", f"/behaviour/{effect}")
-            rows = self.receiver.requests()[seen:]
+            left = self.receiver.json("GET", "/behaviour").get("*", {}).get("times") or 0
+            self.receiver.json("PUT", "/behaviour/*", SLOW)
         except LabError as error:
             self._note(strike, began, None, str(error))
             return
-        lost = sum(row["effect"] == effect and row["status"] is None for row in rows)
-        self._note(strike, began, f"{lost} request(s) were not answered" if lost else None, "no request came for it")
+        lost = asked - left
+        self._note(strike, began, f"{lost} answer(s) were lost" if lost else None, "no request came meanwhile")

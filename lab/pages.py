@@ -1,0 +1,70 @@
+"""`report`: writes report.html from what the other commands left in a folder.
+
+Rule: it measures nothing and judges nothing; it may be run again at any time. What cannot be read is an error with the
+file's name.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lab import history
+from lab.errors import LabError, UsageError
+from lab.history import History
+from lab.page import Data, page
+from lab.paths import shown
+from lab.show import Show
+
+NAME = "report.html"
+
+
+def run(out: Path, cell: str | None, show: Show) -> int:
+    """Write it and say where; the exit code."""
+    if not (out / "report.json").exists():
+        raise UsageError(
+            f"there is no report.json in {shown(out)}; `python -m lab matrix --out {shown(out)}` makes one"
+        )
+    show.line(f"the report is in {shown(write(out, cell))}")
+    return 0
+
+
+def after(code: int, out: Path, show: Show) -> int:
+    """What a command does at its end: the page is made anew where there is a matrix. Its exit code is kept."""
+    if (out / "report.json").exists():
+        show.line(f"the report is in {shown(write(out))}")
+    return code
+
+
+def write(out: Path, cell: str | None = None) -> Path:
+    """The page from the folder's files. `cell` is the one whose timeline is open. Raises LabError."""
+    report = _read(out / "report.json")
+    if report is None:
+        raise LabError(f"there is no report.json in {shown(out)}")
+    if cell is not None and cell not in {each["id"] for each in report["cells"]}:
+        raise UsageError(f"the report has no cell {cell}; their ids are in report.json")
+    files = {trial["history"] for each in report["cells"] for trial in each["trials"] if trial["history"]}
+    data = Data(report, _histories(out, files), _read(out / "window.json"), _read(out / "storm.json"), cell)
+    (out / NAME).write_text(page(data), encoding="utf-8")
+    return out / NAME
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise LabError(f"{shown(file)} cannot be read: {error}") from error
+    return told
+
+
+def _histories(out: Path, files: set[str]) -> dict[str, History]:
+    found: dict[str, History] = {}
+    for name in sorted(files):
+        try:
+            found[name] = history.read(out / name)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise LabError(f"{shown(out / name)} cannot be read: {error}") from error
+    return found
