@@ -51,12 +51,12 @@ def _on_restate(name: str, title: str, service: str, argv: Callable[[str, Addres
 
 
 PEERS = (
-    Target(name="dbos", title="DBOS, SQLite", argv=_python("dbos_loop")),
-    Target(name="langgraph", title="LangGraph, SQLite, sync", argv=_python("langgraph_agent"), resumes=False),
+    Target(name="dbos", title="DBOS SQLite", argv=_python("dbos_loop")),
+    Target(name="langgraph", title="LangGraph SQLite", argv=_python("langgraph_agent"), resumes=False),
     Target(name="temporal", title="Temporal", argv=_python("temporal_loop"), helper=Helper("temporal", _temporal)),
     _on_restate(
         "typescript",
-        "Restate, TypeScript SDK",
+        "Restate TypeScript",
         "TypeScript",
         lambda _listen, _at: ("node", str(TYPESCRIPT / "agent.mjs")),
     ),
@@ -83,7 +83,7 @@ WITH_KEY = tuple(
     replace(
         peer,
         name=f"{peer.name}-keyed",
-        title=f"{peer.title}, key from the engine's id",
+        title=f"{peer.title}, keyed",
         env=_env(keyed=True),
         promise=Promise.ONCE,
     )
