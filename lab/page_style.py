@@ -23,7 +23,6 @@ _PILLS = "\n".join(f".v-{verdict.value}{{background:{back};color:{text}}}" for v
 SHEET = f"""
 :root{{color-scheme:light;--ink:#1b1f24;--soft:#56606b;--line:#d8dde3;--paper:#fff;--wash:#f6f7f9;--link:#0b4f9e}}
 *{{box-sizing:border-box}}
-html{{scroll-behavior:smooth}}
 body{{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}}
 main{{max-width:1180px;margin:0 auto;padding:24px 20px 80px}}
 h1{{font-size:1.7rem;line-height:1.2;margin:.4em 0 .2em}}
@@ -42,7 +41,7 @@ nav ul{{list-style:none;display:flex;flex-wrap:wrap;gap:.3em 1.2em;padding:0;mar
 table{{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}}
 caption{{text-align:left;padding:8px 12px;color:var(--soft)}}
 th,td{{padding:6px 12px;text-align:left;border-top:1px solid var(--line);vertical-align:top}}
-thead th{{background:var(--wash);border-top:0;font-weight:600;white-space:nowrap}}
+thead th{{background:var(--wash);border-top:0;font-weight:600;min-width:5.2em;max-width:12em;vertical-align:bottom}}
 tbody th{{font-weight:500;white-space:nowrap}}
 td.n{{text-align:right}}
 th.n{{text-align:right}}

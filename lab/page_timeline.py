@@ -19,7 +19,7 @@ ALWAYS = ("model", "worker", "server", "receiver")
 MARKS_MAX = 60
 """More would not be read."""
 LEFT, RIGHT, TOP, LANE_H = 92, 40, 34, 46
-STEP_MIN, STEP_MAX, PER_S = 27.0, 90.0, 60.0
+STEP_MIN, STEP_MAX, PER_S = 44.0, 120.0, 60.0
 STRUCK = frozenset({"killed", "frozen", "cut", "blackhole", "dead"})
 DOWN, UP = ("killed", "ended", "left"), ("started",)
 RED, BLUE, GREEN, GREY = "#b3261e", "#1d5fa8", "#2f7d46", "#7a8590"
@@ -96,9 +96,12 @@ def timeline(history: History, title: str) -> str:
     story = "".join(
         f"<li><b>{mark.at - history.started_at:.3f} s</b> {text(mark.lane)}: {text(mark.words)}</li>" for mark in drawn
     )
+    proofs = dict.fromkeys(f"{landing.fault}: {landing.proof}" for landing in history.landings)
+    landed = "".join(f"<li>Landed: {text(proof)}.</li>" for proof in proofs)
     rest = f"<p>{more} further marks are in the history.</p>" if more > 0 else ""
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="timeline of {text(title)}">'
+        (f"<ul>{landed}</ul>" if landed else "")
+        + f'<div class="scroll" role="region" tabindex="0" aria-label="timeline of {text(title)}">'
         f'{_svg(drawn, history.started_at, title)}</div><ol class="story">{story}</ol>{rest}'
     )
 
