@@ -6,7 +6,6 @@ Must not know: what the values mean.
 """
 
 import json
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
@@ -51,7 +50,7 @@ class Partly(Serde[T]):
             return plain
         fields = json.loads(plain)
         texts = _json({name: fields[name] for name in self._blanks})
-        sealed = b64encode(vault.in_use().seal(texts, self._key, self._place)).decode()
+        sealed = vault.in_use().seal(texts, self._key, self._place).hex()
         return _json({**fields, **self._blanks, SEALED: sealed})
 
     def deserialize(self, buf: bytes) -> T | None:
@@ -59,7 +58,7 @@ class Partly(Serde[T]):
         if not isinstance(fields, dict) or SEALED not in fields:
             return self._codec.deserialize(buf)
         try:
-            texts = json.loads(vault.in_use().open(b64decode(fields.pop(SEALED)), self._place))
+            texts = json.loads(vault.in_use().open(bytes.fromhex(fields.pop(SEALED)), self._place))
         except Unreadable:
             if not self._lenient:
                 raise

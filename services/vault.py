@@ -18,7 +18,8 @@ KEY_BYTES = 64
 """AES-256-SIV: half for the authentication, half for the encryption."""
 MARK = b"\0pawl1"
 """In front of sealed bytes. No JSON begins with a zero byte."""
-NAME_CHARS = 8
+NAME_BYTES = 4
+"""Of a key's name, which is shown in hexadecimal."""
 PLAIN = ""
 """The name of no key: what is written under it is not encrypted."""
 
@@ -40,7 +41,7 @@ class Vault:
         """The bytes under the key of that name; as they are under PLAIN. Raises Unreadable where it has no such key."""
         if key == PLAIN:
             return data
-        return MARK + key.encode() + bytes(self._cipher(key).encrypt(data, [place.encode()]))
+        return MARK + bytes.fromhex(key) + bytes(self._cipher(key).encrypt(data, [place.encode()]))
 
     def open(self, data: bytes, place: str) -> bytes:
         """The bytes that were sealed for `place`. Raises Unreadable."""
@@ -51,7 +52,7 @@ class Vault:
         from cryptography.exceptions import InvalidTag
 
         try:
-            return bytes(cipher.decrypt(data[len(MARK) + NAME_CHARS :], [place.encode()]))
+            return bytes(cipher.decrypt(data[len(MARK) + NAME_BYTES :], [place.encode()]))
         except InvalidTag:
             raise Unreadable(f"what is kept as {place} is damaged, or was moved there from another place") from None
 
@@ -66,7 +67,7 @@ class Vault:
 
 def key_of(data: bytes) -> str:
     """The name of the key that the bytes are under."""
-    return data[len(MARK) : len(MARK) + NAME_CHARS].decode() if data.startswith(MARK) else PLAIN
+    return data[len(MARK) : len(MARK) + NAME_BYTES].hex() if data.startswith(MARK) else PLAIN
 
 
 def _raw(key: str) -> bytes:
@@ -83,7 +84,7 @@ def _raw(key: str) -> bytes:
 
 def _name(key: bytes) -> str:
     """Tells keys apart and says nothing of them."""
-    return sha256(b"pawl key name" + key).hexdigest()[:NAME_CHARS]
+    return sha256(b"pawl key name" + key).digest()[:NAME_BYTES].hex()
 
 
 def _cipher(key: bytes) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lab.paths import ROOT
 from lab.process import Process, environment
 from lab.stack import Stack
 from services.vault import Vault, new_key
@@ -162,7 +163,7 @@ def test_a_run_goes_on_when_the_keys_change_under_it(world: World, before: tuple
     world.decide(run_id, charge["key"], "approve")
     ended = world.until(run_id, "completed")
     assert len(world.effects(ended)) == 2
-    old, new = Vault(before).newest.encode(), Vault([B]).newest.encode()
+    old, new = bytes.fromhex(Vault(before).newest), bytes.fromhex(Vault([B]).newest)
     assert all(new not in value for value in entries(world, run_id).values()), "its journal names its key"
     if before:
         assert all(old in value for name, value in entries(world, run_id).items() if name.startswith("intent/"))
@@ -228,7 +229,7 @@ def test_a_conversation_is_sealed_and_goes_on_after_a_rotation(world: World) -> 
         assert world.stack.ingress.invoke("Session", session, "send", body, 10).status_code == 200
         world.wait(lambda: said()[-1]["state"] == "completed", "the answer")
         kept = entries(world, session)["conversation"]
-        assert Vault(keys).newest.encode() in kept and b"well said" not in kept
+        assert bytes.fromhex(Vault(keys).newest) in kept and b"well said" not in kept
     assert [message["reply"] for message in said()] == ["well said", "well said"]
 
 
@@ -246,3 +247,14 @@ def test_the_command_line_shows_it_to_who_has_the_key(world: World) -> None:
     assert words(world)[0] in printed(A)
     without = printed(B)
     assert words(world)[0] not in without and "waiting_approval" in without and Vault([A]).newest in without
+
+
+def test_which_entries_are_under_a_key_is_one_query(world: World) -> None:
+    """As docs/security.md has it."""
+    text = (ROOT / "docs" / "security.md").read_text()
+    query = text.partition("```sql\n")[2].partition("```")[0]
+    run_id = world.run_id()
+    world.run(run_id, secretive(world, "counted"))
+    rows = {row["key"]: row["n"] for row in world.stack.admin.query(query)}
+    assert rows[Vault([A]).newest] >= 3
+    assert rows.keys() <= {Vault([A]).newest, Vault([B]).newest}
