@@ -6,9 +6,10 @@ Must not know: which move follows.
 
 from services.moves import Progress
 
-BACKOFF_FIRST_S = 0.2
+BACKOFF_FIRST_S = 0.5
+BACKOFF_FACTOR = 4.0
 BACKOFF_MAX_S = 5.0
-"""Between tries of one call: quick enough for a blip, slow enough not to press a receiver that is in trouble."""
+"""Between tries of one call: the first is quick enough for a blip, and three tries outlast a receiver's restart."""
 SEND_WITHIN = 0.8
 """The part of a send deadline in which another send under the same seal still makes sense; the rest is for its way
 out."""
@@ -45,4 +46,4 @@ def too_old(progress: Progress, at: float) -> bool:
 
 
 def backoff_s(tries: int) -> float:
-    return float(min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** max(0, tries - 1)))
+    return float(min(BACKOFF_MAX_S, BACKOFF_FIRST_S * BACKOFF_FACTOR ** max(0, tries - 1)))

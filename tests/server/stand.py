@@ -44,8 +44,8 @@ class Kind:
 READ = Kind("read", "order", "look_up_order", changes=False)
 SET = Kind("set", "customer", "update_crm")
 KEYED = Kind("keyed", "charge", "charge_card", keyed=True)
-FOUND = Kind("once with find", "transfer", "transfer_money")
-ONCE = Kind("once without find", "sms", "send_sms")
+FOUND = Kind("once_with_find", "transfer", "transfer_money")
+ONCE = Kind("once_without_find", "sms", "send_sms")
 KINDS = (READ, SET, KEYED, FOUND, ONCE)
 
 
@@ -126,6 +126,9 @@ class Stand(World):
                 process.thaw()
             elif not process.alive:
                 process.start()
+        for extra in self.stack.workers[2:]:
+            extra.end(1.0)
+        del self.stack.workers[2:]
         self.relay.release()
         self.lead_to(self.a)
         super().restore()

@@ -9,8 +9,8 @@ import pytest
 
 from lab.relay import Relay
 from lab.stack import Stack
-from tests.server.faults import FAULTS, Cells
-from tests.server.stand import KINDS, Cell, Kind, Stand
+from tests.server.faults import FAULTS, Cells, killed_at
+from tests.server.stand import KEYED, KINDS, Cell, Kind, Stand
 
 
 class Performed:
@@ -24,7 +24,7 @@ class Performed:
         if name not in self.cells:
             stand = Stand(self.stack, 1000 + len(self.cells), relay=self.relay)
             stand.restore()
-            self.cells[name] = FAULTS[name][0](stand)
+            self.cells[name] = FAULTS[name].act(stand)
         return self.cells[name][kind]
 
 
@@ -34,11 +34,13 @@ def performed(place: tuple[Stack, Relay]) -> Performed:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if known.long else []) for name, known in FAULTS.items()]
+)
 def test_an_effect_is_made_once_or_a_person_is_asked(performed: Performed, name: str, kind: Kind) -> None:
     """B45"""
     cell = performed.cell(name, kind)
-    judge(cell, FAULTS[name][1][KINDS.index(kind)])
+    judge(cell, FAULTS[name].expected[KINDS.index(kind)])
 
 
 def judge(cell: Cell, expected: str) -> None:
@@ -105,3 +107,12 @@ def assert_well_made(cell: Cell, status: dict[str, Any]) -> None:
     assert len({row["digest"] for row in requests}) <= 1
     assert [row["state"] for row in status["ledger"]] == (["done"] if cell.kind.changes else [])
     assert not [row for row in cell.world.stack.model.requests() if row["status"] == 400]
+
+
+def test_a_receiver_that_ignores_keys_shows_two(stand: Stand) -> None:
+    """B45: the judge can fail."""
+    stand.behave("charge", ignore_keys=True)
+    cell = killed_at(stand, "applied")[KEYED]
+    status = stand.until(cell.run_id, "completed")
+    assert verdict(cell, status) == "duplicated" and cell.applied() == 2
+    assert len({row["key"] for row in cell.requests()}) == 1

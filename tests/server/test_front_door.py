@@ -1,0 +1,119 @@
+"""The run id is the identity of a request, at our own front door too."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.server.stand import KEYED, Stand, Way
+from tests.server.world import World, call, calls
+
+
+def paying(world: World, name: str) -> tuple[str, str]:
+    run_id = world.run_id(name)
+    reply = calls(call("charge_card", customer_id=run_id, amount_cents=100))
+    return run_id, world.script(reply, {"content": "done"}, name=run_id)
+
+
+def charges(world: World, subject: str) -> int:
+    return sum(subject in str(row["body"]) for row in world.stack.receiver.effects() if row["effect"] == "charge")
+
+
+def test_many_who_start_the_same_run_at_once_get_the_same_one(world: World) -> None:
+    """B47"""
+    run_id, task = paying(world, "many")
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: world.run(run_id, task), range(16)))
+    assert {answer["answer"] for answer in answers} == {"done"}
+    assert [answer["replayed"] for answer in answers].count(False) == 1
+    assert charges(world, run_id) == 1
+
+
+def test_a_hundred_submits_and_runs_mixed_start_it_once(world: World) -> None:
+    """B47"""
+    run_id, task = paying(world, "mixed")
+
+    def ask(number: int) -> Any:
+        return world.post(run_id, "submit" if number % 2 else "run", {"task": task}).json()
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(ask, range(100)))
+    assert {answer.get("status", answer.get("state")) for answer in answers} <= {
+        "accepted",
+        "running",
+        "ended",
+        "completed",
+    }
+    world.until(run_id, "completed")
+    assert charges(world, run_id) == 1 and world.model_requests(run_id) == 2
+
+
+def test_another_task_under_the_same_id_is_refused_whatever_the_run_is_doing(stand: Stand) -> None:
+    """B47"""
+    gate = stand.model_gate("arrived", times=1)
+    cell = stand.begin_one(KEYED)
+    gate.wait()
+    task = f"task {stand.tag} {cell.run_id}."
+    assert stand.post(cell.run_id, "submit", {"task": task}).json()["invocation_id"] == cell.invocation
+    assert stand.post(cell.run_id, "submit", {"task": "another"}).status_code == 422
+    assert stand.post(cell.run_id, "submit", {"task": task, "grant": {"each_cents": 1}}).status_code == 422
+    answers: list[int] = []
+    queued = threading.Thread(
+        target=lambda: answers.append(stand.post(cell.run_id, "run", {"task": "another"}).status_code)
+    )
+    queued.start()
+    gate.release()
+    queued.join()
+    assert answers == [422]
+    assert stand.until(cell.run_id, "completed")["task"] == task
+    assert cell.applied() == 1
+
+
+def test_a_failed_run_stays_failed_and_says_how_to_start_anew(world: World) -> None:
+    """B47"""
+    run_id = world.run_id("fails")
+    task = world.script({"status": 401, "body": {"error": {"message": "no"}}}, name=run_id)
+    first, again = world.run(run_id, task), world.run(run_id, task)
+    assert (first["state"], first["replayed"]) == ("failed", False)
+    assert (again["state"], again["replayed"], again["reason"]) == ("failed", True, first["reason"])
+    assert world.model_requests(run_id) == 1
+    world.script({"content": "now"}, name=run_id)
+    assert world.run(run_id, task, again=2)["answer"] == "now"
+
+
+@pytest.mark.parametrize("again", [0, 1, -1, 3, 2.5])
+def test_a_pass_that_is_not_the_next_is_refused(world: World, again: Any) -> None:
+    """B42"""
+    run_id, task = paying(world, "passes")
+    world.run(run_id, task)
+    reply = world.post(run_id, "run", {"task": task, "again": again})
+    assert reply.status_code in (400, 422), reply.text
+    assert charges(world, run_id) == 1
+
+
+def test_restate_s_own_idempotency_key_hides_nothing(world: World) -> None:
+    """B42, B47"""
+    run_id, task = paying(world, "header")
+    url, headers = f"/Agent/{run_id}/run", {"idempotency-key": f"{world.tag}-k"}
+    client = world.stack.ingress._client
+    bodies = [client.post(url, json={"task": task}, headers=headers, timeout=30).json() for _ in range(2)]
+    assert [body["state"] for body in bodies] == ["completed"] * 2
+    assert charges(world, run_id) == 1
+
+
+def test_a_submit_whose_answer_is_lost_can_be_repeated(stand: Stand) -> None:
+    """B47"""
+    run_id, task = paying(stand, "lost")
+    stand.relay.hold(Way.TO_SERVER, after=1)
+    lost = threading.Thread(target=stand.post, args=(run_id, "submit", {"task": task}))
+    lost.start()
+    stand.relay.wait_held(Way.TO_SERVER)
+    stand.a.kill()
+    stand.relay.cut()
+    stand.a.start()
+    assert stand.post(run_id, "submit", {"task": task}).json()["status"] in ("accepted", "running", "ended")
+    lost.join()
+    stand.until(run_id, "completed")
+    assert charges(stand, run_id) == 1
+    assert stand.run(run_id, task)["replayed"] is True
