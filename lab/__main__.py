@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import campaign, compose, demo, empty, pages, signals, storm, up
+from lab import campaign, compose, demo, empty, pages, signals, storm, up, window
 from lab.errors import LabError
 from lab.paths import SCRATCH
 from lab.show import Show
@@ -102,6 +102,18 @@ def storm_command(
 ) -> None:
     """Many runs while everything they depend on is killed, frozen and cut off; then the count."""
     _run(lambda show: pages.after(storm.run(storm.Asked(runs, seed, out, folder), show), out, show))
+
+
+@app.command("window")
+def window_command(
+    effects: Annotated[int, typer.Option(min=1, help="to measure, of each load")] = 200,
+    kills: Annotated[int, typer.Option(min=0, help="at random moments, on steps without a key")] = 30,
+    seed: Annotated[int, typer.Option(help="decides the moments")] = 1,
+    out: Annotated[Path, typer.Option(help="where window.json and window.svg go")] = Path("lab-report"),
+    folder: Dir = SCRATCH,
+) -> None:
+    """How long an effect is applied and not yet recorded, and how often a crash doubles one that has no key."""
+    _run(lambda show: pages.after(window.run(window.Asked(effects, kills, seed, out, folder), show), out, show))
 
 
 @app.command("report")

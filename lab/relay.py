@@ -42,6 +42,10 @@ class Way(StrEnum):
     TO_SERVER = "to_server"
 
 
+Watch = Callable[[Way, tuple[int, int], bytes], None]
+"""Sees every frame of DATA as it comes, held or not: its way, its connection and stream, its bytes."""
+
+
 @dataclass(slots=True)
 class _Hold:
     """DATA frames of each stream that still pass; then the stream is held."""
@@ -91,6 +95,7 @@ class Relay:
         self.port = port or free_port()
         self.url = f"http://{HOST}:{self.port}"
         self._aim = worker_port
+        self.watch: Watch | None = None
         self._holds: dict[Way, _Hold] = {}
         self._lines: list[_Line] = []
         self._connections = 0
@@ -219,7 +224,12 @@ class Relay:
     async def _pump(self, reader: asyncio.StreamReader, line: _Line) -> None:
         with contextlib.suppress(ConnectionError):
             while chunk := await reader.read(_CHUNK_BYTES):
-                line.pass_on(line.frames.feed(chunk), self._holds.get(line.way))
+                frames = line.frames.feed(chunk)
+                if self.watch is not None:
+                    for frame in frames:
+                        if frame.is_data:
+                            self.watch(line.way, (line.connection, frame.stream), frame.raw)
+                line.pass_on(frames, self._holds.get(line.way))
                 await line.writer.drain()
         # Either side that ends ends both; what is still kept goes with it.
         if not line.swallowing:

@@ -166,6 +166,7 @@ WINDOW = {
             "median_ms": 0.5,
             "p95_ms": 0.9,
             "max_ms": 1.0,
+            "worker": {"median_ms": 0.2, "p95_ms": 0.3, "max_ms": 0.4},
             "doubled_per_1000": 12.5,
             "samples_ms": [0.4, 0.5, 1.0],
         }
