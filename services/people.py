@@ -8,7 +8,7 @@ Must not know: what the question is about.
 from datetime import timedelta
 
 import restate
-from restate import ObjectContext
+from restate import ObjectContext, RestateDurableFuture
 
 from services.codec import codec
 from services.decision import Heard, Put, put
@@ -26,13 +26,21 @@ def pause_s(reminder_s: float, question: Question, heard: Heard, expires_s: floa
     return max(0.0, min(reminder_s, heard.asked_at + expires_s - heard.at))
 
 
+def put_to(
+    ctx: ObjectContext, question: Question, awakeable: str, expires_s: float | None, key: str
+) -> RestateDurableFuture[Heard]:
+    """The question is put to the run's `Decision`. `key`: what it is sealed under."""
+    return ctx.object_call(
+        put, ctx.key(), Parcel(Put(question=question, awakeable=awakeable, expires_s=expires_s), key)
+    )
+
+
 async def ask(ctx: ObjectContext, question: Question, expires_s: float | None, key: str) -> tuple[Ruling, float]:
     """The ruling, and for how many seconds the run stood still. `key`: what the question is sealed under."""
     name, answer = ctx.awakeable(serde=codec(Ruling))
     reminder_s = REMIND_FIRST_S
     while True:
-        asking = Parcel(Put(question=question, awakeable=name, expires_s=expires_s), key)
-        heard = await ctx.object_call(put, ctx.key(), asking)
+        heard = await put_to(ctx, question, name, expires_s, key)
         if heard.ruling is not None:
             return heard.ruling, max(0.0, heard.ruling.at - heard.asked_at)
         timer = ctx.sleep(timedelta(seconds=pause_s(reminder_s, question, heard, expires_s)))

@@ -16,7 +16,7 @@ from restate import ObjectContext, RestateDurableFuture, TerminalError
 from services import send, state
 from services.calls import Call
 from services.codec import codec
-from services.decision import Heard, Put, put
+from services.decision import Heard
 from services.ending import landed
 from services.journal import Journal, Restarted
 from services.lane import Lane, about_seal, standing, text_of
@@ -38,9 +38,8 @@ from services.moves import (
     Wait,
 )
 from services.outside import Outside
-from services.people import REMIND_MAX_S, pause_s
+from services.people import REMIND_MAX_S, pause_s, put_to
 from services.progress import advance, begin
-from services.sealed import Parcel
 from services.terms import Terms
 from tools.size import cap
 
@@ -246,9 +245,7 @@ class Turn:
         lane.question, lane.doing = question, "ask"
         assert lane.awakeable is not None
         name, answer = lane.awakeable
-        expires_s = self.terms.approval_expires_s
-        asking = Parcel(Put(question=question, awakeable=name, expires_s=expires_s), self.journal.key)
-        call = self.ctx.object_call(put, self.ctx.key(), asking)
+        call = put_to(self.ctx, question, name, self.terms.approval_expires_s, self.journal.key)
 
         async def heard() -> None:
             said: Heard = await call
