@@ -20,7 +20,7 @@ upper = $(shell echo $(1) | tr a-z A-Z)
 RESTATE_FOUND := $(or $(RESTATE_SERVER),$(shell command -v restate-server))
 STAMPS := .venv/.ready $(if $(RESTATE_FOUND),,node_modules/.ready)
 
-.PHONY: help setup demo up down test test-long lab-peers lint format lock compose-test clean
+.PHONY: help setup demo up down test test-long storm window lab-peers lint format lock compose-test clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -54,6 +54,15 @@ test: setup ## the tests, those on a real restate-server included
 
 test-long: setup ## the tests that take longer
 	$(PY) -m pytest -m long
+
+# How many runs at once, and the seed of the schedule. Results go to lab-report.
+RUNS ?= 200
+SEED ?= 1
+storm: setup ## many runs over two workers while everything is killed, frozen and cut off; RUNS and SEED
+	@$(PY) -m lab storm --runs $(RUNS) --seed $(SEED)
+
+window: setup ## how long an effect is applied and not yet recorded
+	@$(PY) -m lab window
 
 # The peers have an environment of their own: nothing of theirs is ever loaded beside the agent.
 TYPESCRIPT := lab/contestants/typescript

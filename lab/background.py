@@ -3,8 +3,10 @@
 Rule: the thread never outlives the program: where nobody waits for it any more, it is dropped.
 """
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -38,3 +40,14 @@ class Background(Generic[Value]):
             self._values.append(self._call())
         except Exception as error:  # noqa: BLE001 - handed to whoever asks for the result
             self._errors.append(error)
+
+
+@contextlib.contextmanager
+def crew(at_once: int) -> Iterator[ThreadPoolExecutor]:
+    """So many threads for many calls. Where the caller breaks off, what has not begun is dropped."""
+    with ThreadPoolExecutor(at_once) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,6 +1,7 @@
 """The parts of the report that the matrix does not fill: the window's plot and the storm's figures. Pure."""
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,8 +43,14 @@ def window(told: Told | None) -> str:
     return (
         f"{head}<p>{text(told['says'])}</p>{table('the window', columns, rows)}"
         f'<div class="scroll" role="region" tabindex="0" aria-label="plot of the window">{plot(series)}</div>'
-        f"<p class=soft>{text(told['estimate'])}</p>"
+        f"<p class=soft>{text(told['estimate'])} {_when(told)}</p>"
     )
+
+
+def _when(told: Told) -> str:
+    """Each part may be of another hour than the matrix."""
+    at = told.get("started_at")
+    return "" if at is None else f"Measured {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(at))}."
 
 
 def plot(series: Sequence[Told]) -> str:
@@ -135,7 +142,8 @@ def storm(told: Told | None) -> str:
     return (
         f"{head}<p>{text(told['runs'])} runs at once over two workers, struck for {told['storm_s']:.0f} s, seed "
         f"{text(told['seed'])}; {text(told['effects'])} effects applied of {text(told['requests'])} requests, "
-        f"{text(told['repeated'])} keys sent more than once. Again: <code>{text(told['again'])}</code></p>{said}"
+        f"{text(told['repeated'])} keys sent more than once. {_when(told)} "
+        f"Again: <code>{text(told['again'])}</code></p>{said}"
         f"{figures(numbers)}"
         + (f"<ul>{wrong}</ul>" if wrong else "")
         + table("faults of the storm", [("fault", False), ("landed", True), ("brought", True)], rows)

@@ -11,12 +11,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lab import server
+from lab.background import crew
 from lab.campaign import machine, versions_of
 from lab.errors import LabError
 from lab.paths import SCRATCH, shown
@@ -116,7 +116,10 @@ def run(asked: Asked, show: Show) -> int:
             "again": asked.again,
         }
         write(asked.out, seen, verdict, about)
-        return _tell(seen, verdict, told, asked, show)
+        return tell(seen, verdict, told, asked, show)
+    except LabError:
+        show.error(f"the storm broke off; again: {asked.again}")
+        raise
     finally:
         if verdict is not None and verdict.good:
             shutil.rmtree(folder, ignore_errors=True)
@@ -141,7 +144,7 @@ def _submit(on: Stage, crowd: Sequence[Member], seconds: float) -> dict[str, flo
             raise LabError(f"the run {member.run_id} was not accepted: {reply.status_code} {reply.text[:300]}")
         begun[member.run_id] = began
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with crew(AT_ONCE) as pool:
         for index, line in enumerate(LINES):
             PAWL.register(on.stack.at, on.lines[line].url)
             list(pool.map(one, crowd[index :: len(LINES)]))
@@ -175,7 +178,7 @@ def _calm(on: Stage, crowd: Sequence[Member]) -> dict[str, Any]:
             told[member.run_id] = reply.json() if reply.is_success else {"state": f"status {reply.status_code}"}
 
     left = list(crowd)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with crew(AT_ONCE) as pool:
         while left and time.monotonic() < end:
             list(pool.map(look, left))
             left = [each for each in left if told.get(each.run_id, {}).get("state") not in OVER]
@@ -211,7 +214,8 @@ def write(out: Path, seen: Seen, verdict: Verdict, about: Mapping[str, Any]) -> 
     (out / "storm.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _tell(seen: Seen, verdict: Verdict, told: Mapping[str, Any], asked: Asked, show: Show) -> int:
+def tell(seen: Seen, verdict: Verdict, told: Mapping[str, Any], asked: Asked, show: Show) -> int:
+    """The figures, and of each run that is not right its history and how to run it again; the exit code."""
     show.blank()
     for name, (landed, of) in kinds(seen.strikes).items():
         show.pair(name, f"{landed} landed of {of}")

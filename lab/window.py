@@ -13,13 +13,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
 from lab import page_more, server
+from lab.background import crew
 from lab.campaign import machine, versions_of
 from lab.errors import LabError
 from lab.jobs import CHARGE, DONE, calls
@@ -108,7 +108,7 @@ def bench(folder: Path, binary: Path, target: Target, letter: str) -> Iterator[B
 def load(on: Bench, runs: int, at_once: int) -> float:
     """So many runs, so many at a time; the seconds that they took."""
     began = time.monotonic()
-    with ThreadPoolExecutor(at_once) as pool:
+    with crew(at_once) as pool:
         for done in [pool.submit(on.run_one) for _ in range(runs)]:
             done.result()
     return time.monotonic() - began
@@ -136,7 +136,7 @@ def kill_at_random(on: Bench, kills: int, seed: int, name: str, say: Callable[[s
             on.run_one()
 
     rng = random.Random(f"window/{seed}")
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with crew(AT_ONCE) as pool:
         working = [pool.submit(keep_on) for _ in range(AT_ONCE)]
         try:
             for number in range(kills):

@@ -1,5 +1,6 @@
 """The storm: its schedule is the seed's, and its judge tells a doubled, a lost and a hanging effect from right ones."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from lab import storm
+from lab.show import Show
 from lab.storm_judge import Landed, RunAfter, Seen, hits, judge, kinds
 from lab.storm_plan import EFFECTS, LIFE_S, Kind, Member, Strike, length_s, members, part_of, recipes, schedule
 from mocks.rows import EffectRow, RequestRow
@@ -165,17 +168,35 @@ def test_a_run_is_hit_by_what_landed_while_it_was_under_way() -> None:
     assert kinds(landed) == {"worker kill": (3, 4)}
 
 
+def test_a_duplicate_is_told_with_its_run_its_history_and_the_command_that_repeats_it(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one = seen(*EFFECTS, "transfer")
+    struck = replace(one, strikes=(Landed(Strike(1.0, Kind.KILL, "worker-1"), 3.5, True, "it died"),))
+    verdict = judge(struck)
+    asked = storm.Asked(1, 7, tmp_path)
+    assert storm.tell(struck, verdict, {MEMBER.run_id: {"state": "completed"}}, asked, Show()) == 1
+    out, err = capfd.readouterr()
+    assert f"{MEMBER.run_id}: transfer was applied 2 times" in err
+    assert "python -m lab storm --runs 1 --seed 7" in err
+    assert out.index("kill worker-1") < out.index("POST /transfers, applied")
+    storm.write(tmp_path, struck, verdict, {"runs": 1})
+    kept = json.loads((tmp_path / "storm.json").read_text())
+    assert kept["good"] is False
+    assert kept["duplicated"] == {MEMBER.run_id: ["transfer was applied 2 times"]}
+
+
 @pytest.mark.server
 @pytest.mark.long
 def test_a_small_storm_is_survived(tmp_path: Path) -> None:
-    storm = LabCommand(
+    command = LabCommand(
         ("storm", "--runs", "12", "--seed", "3", "--out", str(tmp_path / "out"), "--dir", str(tmp_path)),
         tmp_path / "output",
     )
-    storm.start()
+    command.start()
     try:
-        assert storm.wait(110) == 0, storm.said()
+        assert command.wait(110) == 0, command.said()
         assert (tmp_path / "out" / "storm.json").exists()
-        assert storm.left() == []
+        assert command.left() == []
     finally:
-        storm.clean()
+        command.clean()
