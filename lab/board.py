@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Self
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -25,6 +26,8 @@ STYLES = {
     Result.NOT_AS_PROMISED: "bold red",
     Result.CANNOT_TELL: "bold yellow",
 }
+WIDTH = 150
+"""Of a table that goes into a file: no column has to be shortened."""
 TITLES = {
     Part.PUBLISHED: "The published scenarios",
     Part.PAWL: "Pawl",
@@ -99,16 +102,28 @@ class Board:
         return Group(self._progress, *lines, *told)
 
 
+def print_tables(results: Sequence[CellResult]) -> None:
+    """A table for each part of the matrix that has cells."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH
+    for part in Part:
+        members = [each for each in results if each.cell.group is part]
+        if members:
+            console.print()
+            console.print(table(part, members))
+
+
 def table(part: Part, results: Sequence[CellResult]) -> Table:
     """One part of the matrix, a row for each cell."""
-    out = Table(title=TITLES[part], title_justify="left", title_style="bold", pad_edge=False)
+    out = Table(title=TITLES[part], title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for name in ("target", "job", "fault", "point"):
-        out.add_column(name)
-    for name in ("model calls", "received", "applied"):
-        out.add_column(name, justify="right")
-    out.add_column("verdict")
-    out.add_column("recovered", justify="right")
-    out.add_column("trials agree", justify="right")
+        out.add_column(name, vertical="bottom", overflow="fold")
+    for name in ("model\ncalls", "received", "applied"):
+        out.add_column(name, justify="right", vertical="bottom")
+    out.add_column("verdict", vertical="bottom")
+    out.add_column("recovered", justify="right", vertical="bottom")
+    out.add_column("trials\nagree", justify="right", vertical="bottom")
     for each in results:
         out.add_row(
             each.title,

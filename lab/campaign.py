@@ -24,6 +24,7 @@ from lab.cells import Cell, Fault, Group, Verdict
 from lab.checker import Judgement, Result, judge
 from lab.contestants import targets as peers
 from lab.errors import UsageError
+from lab.faults.people import KEY_LIFETIME_S
 from lab.ground import Kind
 from lab.history import History
 from lab.jobs import JOBS, Job
@@ -36,7 +37,7 @@ from lab.show import Show
 from lab.signals import shielded
 from lab.targets import CONTROLS, PAWL, Target
 
-KEY_LIFETIME = (("PAWL_KEY_LIFETIME_S", "3"),)
+KEY_LIFETIME = (("PAWL_KEY_LIFETIME_S", f"{KEY_LIFETIME_S:g}"),)
 NODES = 3
 UNPLAYED = Judgement(Verdict.INVALID, Result.CANNOT_TELL, ("it was not played",))
 LOOK_S = 0.2
@@ -228,11 +229,7 @@ def write(out: Path, results: Sequence[CellResult], about: Mapping[str, Any]) ->
 
 def tell(results: Sequence[CellResult], about: Mapping[str, Any], logs: Path, asked: Asked, show: Show) -> int:
     """The tables, what is red and how to run it again; the exit code."""
-    for part in Group:
-        members = [each for each in results if each.cell.group is part]
-        if members:
-            show.blank()
-            show.table(board.table(part, members))
+    board.print_tables(results)
     bad = red(results)
     show.blank()
     for each in bad:

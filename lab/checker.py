@@ -94,10 +94,16 @@ def _judge(cell: Cell, job: Job, history: History, ledger: Ledger) -> Judgement:
 
 
 def sent(job: Job, requests: Sequence[RequestRow]) -> list[RequestRow]:
-    """The requests that were to bring the effect about: a look-up of a SET goes by the same name."""
-    return [
-        row for row in requests if row["effect"] == job.effect and (job.kind is Class.READ or row["method"] != "GET")
-    ]
+    """The requests that were to bring the effect about. Of a SET neither its look-ups, which go by the same name, nor
+    what somebody else has written, which carries no key."""
+    rows = [row for row in requests if row["effect"] == job.effect]
+    match job.kind:
+        case Class.READ:
+            return rows
+        case Class.SET:
+            return [row for row in rows if row["method"] != "GET" and row["key"] is not None]
+        case _:
+            return [row for row in rows if row["method"] != "GET"]
 
 
 def count(job: Job, history: History, ledger: Ledger) -> Counts:
@@ -109,7 +115,12 @@ def count(job: Job, history: History, ledger: Ledger) -> Counts:
     return Counts(
         model_calls=sum(row["script"] in scripts for row in ledger.model),
         received=len(sent(job, ledger.requests)),
-        applied=sum(row["effect"] == job.effect and not _is_beside(row, history) for row in ledger.effects),
+        applied=sum(
+            row["effect"] == job.effect
+            and not _is_beside(row, history)
+            and (job.kind is not Class.SET or row["key"] is not None)
+            for row in ledger.effects
+        ),
     )
 
 

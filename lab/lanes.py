@@ -57,6 +57,7 @@ class Lanes:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
     _grounds: dict[int, Ground] = field(default_factory=dict)
+    _at: dict[int, str] = field(default_factory=dict)
     _opened: int = 0
     _threads: list[threading.Thread] = field(default_factory=list)
 
@@ -93,7 +94,7 @@ class Lanes:
                 places.acquire()
 
         ground: Ground | None = None
-        while not self._stop.is_set() and (task := self._next(ground.kind if ground else None)) is not None:
+        while not self._stop.is_set() and (task := self._next(number, ground.kind if ground else None)) is not None:
             with places:
                 try:
                     ground = self._play(number, task, ground, idle)
@@ -106,13 +107,20 @@ class Lanes:
         if ground is not None:
             self._close(number)
 
-    def _next(self, kind: Kind | None) -> Task | None:
-        """Of the ground that is open; else of the kind of which most is left."""
+    def _next(self, number: int, kind: Kind | None) -> Task | None:
+        """Of the ground that is open; else of the smallest kind that no lane is at, so that what all lanes can share is
+        left for the end; else of the kind of which most is left."""
         with self._lock:
+            self._at.pop(number, None)
             if not self._left:
                 return None
             counted = Counter(task.kind.name for task in self._left)
-            wanted = kind.name if kind is not None and kind.name in counted else counted.most_common(1)[0][0]
+            free = [name for name in counted if name not in self._at.values()]
+            if kind is not None and kind.name in counted:
+                wanted = kind.name
+            else:
+                wanted = min(free, key=counted.__getitem__) if free else counted.most_common(1)[0][0]
+            self._at[number] = wanted
             index = next(index for index, task in enumerate(self._left) if task.kind.name == wanted)
             return self._left.pop(index)
 

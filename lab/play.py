@@ -58,8 +58,8 @@ def play(
 ) -> Played:
     """One trial. `number` counts trials from 1; with the seed it decides what is left to chance."""
     rng = random.Random(f"{seed}/{scene.target}/{scene.fault}/{scene.point}/{number}")
-    runs = {cell.id: _runs(cell, ground.jobs[cell.job], number, seed) for cell in scene.cells}
-    trial = Trial(ground, [run for each in runs.values() for run in each], rng, idle, say)
+    runs = [run for cell in scene.cells for run in _runs(cell, ground.jobs[cell.job], number, seed)]
+    trial = Trial(ground, runs, rng, idle, say)
     seen = _Seen()
     try:
         FAULTS[scene.fault](trial, place_of(trial, scene.point))
@@ -71,7 +71,7 @@ def play(
         seen.error = str(problem) or repr(problem)
         trial.note("lab", "broke off", seen.error)
     spoilt = seen.error is not None or any(run.rested_at is None and not run.abandoned for run in trial.runs)
-    histories = [_history(cell, trial, runs[cell.id], seen) for cell in scene.cells]
+    histories = [_history(cell, trial, seen) for cell in scene.cells]
     made = tuple(replace(history, trial=number, seed=seed) for history in histories)
     return Played(made, spoilt or not _restored(ground, trial))
 
@@ -82,7 +82,7 @@ def _runs(cell: Cell, job: Job, number: int, seed: int) -> list[Run]:
         # New for each call, so that the same trial can be played again on the same ground.
         mark = hashlib.sha256(f"{cell.id}/{seed}/{number}/{index}/{next(_plays)}".encode()).hexdigest()[:10]
         tag = f"t{mark}"
-        made.append(Run(job, tag, f"lab-{job.name}-{tag}"))
+        made.append(Run(cell.id, job, tag, f"lab-{job.name}-{tag}"))
     return made
 
 
@@ -111,11 +111,11 @@ def _restored(ground: Ground, trial: Trial) -> bool:
     return True
 
 
-def _history(cell: Cell, trial: Trial, runs: Sequence[Run], seen: _Seen) -> History:
+def _history(cell: Cell, trial: Trial, seen: _Seen) -> History:
+    runs = [run for run in trial.runs if run.cell == cell.id]
     rested = [run.rested_at for run in runs if run.rested_at is not None]
     recovered = max(rested) - trial.struck_at if rested and trial.struck_at is not None else None
-    mine = {run.run_id for run in runs}
-    beside = [run for run in trial.runs if run.run_id not in mine]
+    beside = [run for run in trial.runs if run.cell != cell.id]
     return History(
         cell=cell.id,
         job=cell.job,

@@ -7,8 +7,8 @@ Must not know: what any verdict is.
 
 import random
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -44,6 +44,7 @@ IDLE_CPU_S = 0.02
 class Run:
     """One run of a trial, as far as it has come."""
 
+    cell: str
     job: Job
     tag: str
     run_id: str
@@ -110,6 +111,15 @@ class Trial:
                 run.landings.append(Landing(self.struck_at, fault, run.proof))
 
     # Runs
+
+    @contextmanager
+    def only(self, runs: Sequence[Run]) -> Iterator[None]:
+        """For a while the trial is about these runs."""
+        every, self.runs = self.runs, list(runs)
+        try:
+            yield
+        finally:
+            self.runs = every
 
     def submit(self) -> None:
         """Submit the runs, one after the other. Raises LabError where one is not accepted."""

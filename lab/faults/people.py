@@ -15,8 +15,10 @@ from lab.places import Place
 from lab.restarting import Operator
 from lab.trial import REST_S, SUBMIT_S, Run, Trial
 
-KEY_LIFETIME_S = 3.0
-"""What worker and receiver are told in the cells about keys that expire."""
+BATCH = 8
+KEY_LIFETIME_S = 31.0
+"""What worker and receiver are told in the cells about keys that expire: about the least that Pawl starts with, because
+all its attempts at an effect must fit in."""
 
 
 def restarted_scratch(trial: Trial, place: Place) -> None:
@@ -43,13 +45,25 @@ def drift_amount(trial: Trial, place: Place) -> None:
 
 
 def restarted_cuts(trial: Trial, place: Place) -> None:
-    """One run for each index of the journal, all held at the same point; the first is restarted from scratch."""
-    begin(trial, place)
-    length = Operator(trial.ground.at).journal_length(trial.runs[0].invocation)
-    if length > len(trial.runs):
-        raise LabError(f"the journal has {length} entries, and only {len(trial.runs)} runs were started")
-    cuts = {run.run_id: index if 0 < index < length else None for index, run in enumerate(trial.runs)}
-    restart(trial, place, cuts)
+    """One run for each index of the journal, all held at the same point; the first is restarted from scratch.
+
+    A few at a time, since what is held is sent once more when its deadline is over.
+    """
+    operator = Operator(trial.ground.at)
+    spare, length, index = list(trial.runs), 1, 0
+    trial.runs = []
+    while index < length:
+        batch, spare = spare[:BATCH], spare[BATCH:]
+        if not batch:
+            raise LabError(f"the journal has {length} entries, and there are runs for {index} only")
+        with trial.only(batch):
+            begin(trial, place)
+            length = operator.journal_length(batch[0].invocation)
+            cuts = {run.run_id: nth if 0 < nth < length else None for nth, run in enumerate(batch, index)}
+            restart(trial, place, cuts)
+        trial.runs += batch
+        index += len(batch)
+    trial.strikes = 1
 
 
 def restart(trial: Trial, place: Place, cuts: Mapping[str, int | None]) -> None:
