@@ -148,6 +148,9 @@ async def standing(ctx: ObjectSharedContext) -> public.Shown:
     begun, last = await state.begun(ctx, texts=True), await state.end(ctx)
     if isinstance(last, Tombstone):
         raise TerminalError(public.gone(ctx.key(), last), 410)
+    if begun is None and last is not None:
+        # It was cancelled before its first step.
+        return public.end(ctx.key(), last, (), replayed=False, withhold=encrypts())
     if begun is None:
         raise TerminalError(f"no run has started under the id {ctx.key()!r}; a submitted one may be queued.", 404)
     row, rows = await state.run_row(ctx, texts=True), await state.intents(ctx)

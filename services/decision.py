@@ -41,11 +41,13 @@ class Decided(Kept):
 
 
 class Stop(Kept):
-    """Who cancelled which invocation of a run, and whether its Done effects are to be undone."""
+    """Who cancelled which invocation of a run, and whether its Done effects are to be undone. `at` (unix seconds) is
+    when the run asked."""
 
     who: str
     undo: bool = False
     invocation: str = ""
+    at: float = 0.0
 
 
 class Stopped(Kept):
@@ -116,9 +118,12 @@ async def stopped(ctx: ObjectContext, asked: Stopped) -> Stop:
 
     A cancel of an earlier invocation, which had ended before it was reached, says nothing.
     """
+    # The time comes first: a further cancel of the run reaches this call too, and then nothing has been taken away.
+    at = await ctx.time()
     said: Stop | None = await ctx.get(STOP, serde=codec(Stop))
     ctx.clear(STOP)
-    return said if said is not None and said.invocation == asked.invocation else Stop(who="the operator")
+    known = said if said is not None and said.invocation == asked.invocation else Stop(who="the operator")
+    return known.model_copy(update={"at": at})
 
 
 @decision.handler(name="forget", output_serde=codec(Nothing))

@@ -34,7 +34,7 @@ from services.people import ask as ask_people
 from services.sealed import Parcel
 from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
-from services.turn import Turn
+from services.turn import CANCELS_MAX, Turn
 from services.undo import insist, undo
 from services.vault import encrypts
 from services.watch import About
@@ -221,11 +221,22 @@ class Run:
         """What was under way is recorded first; then Done effects are undone where that was asked for."""
         if self.turn is not None:
             await self.turn.land()
-        home = self.journal.home or self.journal.invocation
-        call = self.ctx.object_call(stopped, self.ctx.key(), Stopped(invocation=home))
-        said: Stop = await insist(call)
+        said = await self._who_cancelled()
+        self._now(said.at)
         undone = await undo(self.turn) if said.undo and self.turn is not None else ""
         return self._end(RunState.CANCELLED, "cancelled", f"cancelled by {said.who}{undone}")
+
+    async def _who_cancelled(self) -> Stop:
+        """Asks the `Decision`. A further cancel ends the call that asks, too; then it is asked again."""
+        home = self.journal.home or self.journal.invocation
+        for _ in range(CANCELS_MAX):
+            call = self.ctx.object_call(stopped, self.ctx.key(), Stopped(invocation=home))
+            try:
+                said: Stop = await insist(call)
+            except TerminalError:
+                continue
+            return said
+        return Stop(who="the operator", at=self.at)
 
     def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
         self.outside.watch.ended(self.ctx.key(), end)

@@ -4,6 +4,8 @@ import json
 import shlex
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -256,6 +258,36 @@ def test_a_cancel_without_a_worker_ends_the_run_when_one_is_back(world: World) -
     assert len(world.effects(ended)) == 1
     assert world.model_requests() == 1
     assert pawl(world, "cancel", run_id).code == 0
+
+
+def test_a_cancelled_run_ended_when_it_was_cancelled(world: World) -> None:
+    run_id, _ = parked(world)
+    asked_at = look(world, run_id)["questions"][0]["since"]
+    time.sleep(2)
+    assert pawl(world, "cancel", run_id).code == 0
+    assert look(world, run_id)["ended_at"] > asked_at + 1.5
+    early, task = world.run_id(), world.script({"content": "done"}, name="early")
+    with no_worker(world):
+        assert world.post(early, "run/send", {"task": task}).is_success
+        world.wait(lambda: look(world, early)["state"] == "stuck", "stuck", wait_s=10)
+        assert pawl(world, "cancel", early).code == 0
+    ended = world.until(early, "cancelled")
+    assert ended["ended_at"] > asked_at
+    assert not world.model_requests("early")
+
+
+def test_many_cancels_at_once_are_one(world: World) -> None:
+    """B23"""
+    run_id, _ = parked(world)
+    invocation = look(world, run_id)["invocation_id"]
+    path = f"/invocations/{invocation}/cancel"
+    threads = [threading.Thread(target=world.stack.admin.call, args=("PATCH", path)) for _ in range(12)]
+    threads += [threading.Thread(target=world.post, args=(run_id, "cancel", {})) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert world.until(run_id, "cancelled", wait_s=10)["ledger"][0]["state"] == "not_sent"
 
 
 def test_a_cancel_names_who_asked_and_undoes_what_was_done(world: World) -> None:
