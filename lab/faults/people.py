@@ -16,8 +16,8 @@ from lab.restarting import Operator
 from lab.trial import REST_S, SUBMIT_S, Run, Trial
 
 BATCH = 8
-KEY_LIFETIME_S = 31.0
-"""What worker and receiver are told in the cells about keys that expire: about the least that Pawl starts with, because
+KEY_LIFETIME_S = 40.0
+"""What worker and receiver are told in the cells about keys that expire: not much above the least that Pawl starts with, since
 all its attempts at an effect must fit in."""
 
 

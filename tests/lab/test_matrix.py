@@ -135,7 +135,7 @@ def test_scenes_hold_every_cell_once_and_no_effect_twice() -> None:
 def test_grounds_differ_only_where_a_fault_needs_it() -> None:
     targets = {target.name: target for target in (PAWL, *CONTROLS, *peers.TARGETS)}
     kinds = {kind_of(scene, targets).name for scene in scenes(cells())}
-    assert kinds == {"pawl 1", "pawl 3", "pawl PAWL_KEY_LIFETIME_S=31 1", *(f"{target.name} 1" for target in CONTROLS)}
+    assert kinds == {"pawl 1", "pawl 3", "pawl PAWL_KEY_LIFETIME_S=40 1", *(f"{target.name} 1" for target in CONTROLS)}
 
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=lambda job: job.name)
