@@ -8,6 +8,7 @@ import pytest
 
 from lab.relay import Relay
 from lab.stack import Stack
+from tests.server.edge import EDGES, Edge
 from tests.server.stand import QUICK, Stand, standing
 from tests.server.world import World
 
@@ -40,6 +41,21 @@ def stand(place: tuple[Stack, Relay]) -> Iterator[Stand]:
     """Two workers behind a relay, in order before and after the test."""
     stack, relay = place
     made = Stand(stack, next(_numbers), relay=relay)
+    made.restore()
+    yield made
+    made.restore()
+
+
+@pytest.fixture(scope="session")
+def edge_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(Path(tmp_path_factory.mktemp("edges")), target=EDGES) as made:
+        yield made
+
+
+@pytest.fixture
+def edge(edge_stack: Stack) -> Iterator[Edge]:
+    """A stack whose worker has the tools of the tests of edges and may be given other settings."""
+    made = Edge(edge_stack, next(_numbers))
     made.restore()
     yield made
     made.restore()
