@@ -231,7 +231,7 @@ def not_found(progress: Progress, reason: str, at: float) -> tuple[Progress, Mov
     """ "Not found" counts only when a request can be neither under way nor unsettled any more."""
     tool, policy = progress.does, progress.policy
     stuck = progress.doubt is not None and progress.doubt.doubt in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
-    repeatable = not stuck and progress.sends < 2 * tool.attempts
+    repeatable = not stuck and progress.sends < tool.attempts
     seconds = backoff_s(progress.look_ups)
     if policy.within_deadline and repeatable and in_time(progress, at + seconds):
         return again(progress, at, seconds, reason)

@@ -53,9 +53,10 @@ def edge_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def edge(edge_stack: Stack) -> Iterator[Edge]:
-    """A stack whose worker has the tools of the tests of edges and may be given other settings."""
+def edge(edge_stack: Stack, request: pytest.FixtureRequest) -> Iterator[Edge]:
+    """A stack whose worker has the tools of the tests of edges, and the settings that `served_with` names."""
     made = Edge(edge_stack, next(_numbers))
     made.restore()
+    made.serve_with(**getattr(request, "param", {}))
     yield made
     made.restore()

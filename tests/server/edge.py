@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from lab.process import Command, Process
 from lab.targets import PAWL, Addresses
 from tests.server.world import WAIT_S, World
@@ -22,27 +24,33 @@ EDGES = replace(PAWL, argv=lambda _listen, _at: (sys.executable, "-m", MODULE), 
 Message = dict[str, Any]
 
 
+def served_with(**settings: str) -> pytest.MarkDecorator:
+    """The test's worker has these settings (their names less the prefix)."""
+    return pytest.mark.parametrize("edge", [settings], indirect=True, ids=["-".join(settings)])
+
+
 class Edge(World):
     @property
     def worker(self) -> Process:
         return self.stack.workers[0]
 
     def restore(self) -> None:
-        """The worker as it was first, behaviours and switches off, every process up."""
+        """Behaviours and switches off, every process up; the worker serves as it did last."""
         for process in self.stack.processes():
-            if process is not self.worker and not process.alive:
+            if not process.alive:
                 process.start()
-        if self.worker.command != self._command((), {}):
-            self.serve_with()
         super().restore()
 
     def serve_with(self, *without: str, **settings: str) -> None:
-        """Kills the worker and starts another at its place: without these tools, with these settings (less the
-        prefix)."""
-        if self.worker.alive:
-            self.worker.kill()
-        self.worker.command = self._command(without, settings)
+        """Another worker in the place of the one that is there, where it differs: without these tools, with these
+        settings (their names less the prefix)."""
+        command = self._command(without, settings)
+        if command == self.worker.command:
+            return
+        self.worker.kill()
+        self.worker.command = command
         self.worker.start()
+        # Restate learns of what the worker says about itself, its time-outs for instance.
         self.stack.admin.register(self.stack.url(self.worker))
 
     def _command(self, without: tuple[str, ...], settings: Mapping[str, str]) -> Command:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.edge import Edge
+from tests.server.edge import Edge, served_with
 from tests.server.world import call, calls
 
 MAIL = {"to": "a@example.test", "subject": "s", "body": "hi"}
@@ -128,52 +128,6 @@ def test_nothing_of_a_reply_that_was_cut_off_runs(edge: Edge, reply: dict[str, A
     assert len(edge.told()) == 4 and all("cut off" in told and "shorter" in told for told in edge.told())
 
 
-def test_a_reply_that_used_all_its_tokens_changes_nothing(edge: Edge) -> None:
-    """B05"""
-    edge.serve_with(model_max_output_tokens="64")
-    usage = {"prompt_tokens": 9, "completion_tokens": 64, "total_tokens": 73}
-    full = {**calls(ORDER, raw("charge_card", WHOLE)), "finish_reason": "tool_calls", "usage": usage}
-    ended = edge.run(edge.run_id(), edge.script(full, {"content": "done"}))
-    order, charge = edge.told()
-    assert (ended["state"], ended["ledger"]) == ("completed", [])
-    assert '"order_id":"5"' in order and "may be cut off" in charge
-
-
-ECHOES = (
-    {**calls(ORDER), "content": "I look it up."},
-    {**calls(call("look_up_order", order_id="6")), "content": None},
-    {**calls(call("look_up_order", order_id="7")), "content": ""},
-    # A reply that says nothing is not sent back, so the next request is the same.
-    {"attempts": [{"content": ""}, {"content": "done"}]},
-)
-
-
-@pytest.mark.parametrize(
-    ("echo", "switch"), [("null", "empty"), ("empty", "null"), ("omit", "null"), ("omit", "empty")]
-)
-def test_empty_content_goes_back_as_the_provider_takes_it(edge: Edge, echo: str, switch: str) -> None:
-    """B08"""
-    edge.serve_with(model_echo_empty=echo)
-    edge.switch(**{f"reject_{switch}": True})
-    ended = edge.run(edge.run_id(), edge.script(*ECHOES))
-    assert (ended["state"], ended["answer"]) == ("completed", "done")
-    kept = [message for message in edge.sent() if message["role"] == "assistant"]
-    assert kept[0]["content"] == "I look it up."
-    assert all(message.get("tool_calls") for message in kept)
-
-
-@pytest.mark.parametrize(("echo", "switch"), [("null", "null"), ("empty", "empty")])
-def test_a_form_that_the_provider_refuses_costs_one_request(edge: Edge, echo: str, switch: str) -> None:
-    """B08"""
-    edge.serve_with(model_echo_empty=echo)
-    edge.switch(**{f"reject_{switch}": True})
-    before = len(edge.stack.model.requests())
-    ended = edge.run(edge.run_id(), edge.script(*ECHOES[1:]))
-    assert (ended["state"], ended["reason"]) == ("failed", "bad_request")
-    assert ended["detail"]
-    assert [row["status"] for row in edge.stack.model.requests()[before:]] == [200, 400]
-
-
 FILTER = {"error": {"code": "content_filter", "message": "The prompt was filtered."}}
 REFUSALS = {
     "refusal": {"message": {"role": "assistant", "content": None, "refusal": "I must not."}},
@@ -217,15 +171,6 @@ def test_fields_that_must_come_back_come_back_after_a_crash_too(edge: Edge) -> N
     assert first["tool_calls"][0]["extra_content"] == THOUGHT
 
 
-def test_unknown_fields_stay_away_from_a_provider_that_refuses_them(edge: Edge) -> None:
-    """B11"""
-    edge.switch(reject_unknown_fields=True)
-    refused = edge.run(edge.run_id(), edge.script(THINKING, {"content": "done"}))
-    assert refused["reason"] == "bad_request"
-    edge.serve_with(model_keep_unknown="false")
-    assert edge.run(edge.run_id(), edge.script(THINKING, {"content": "done"}, name="t"))["state"] == "completed"
-
-
 def test_reasoning_without_a_word_is_no_success(edge: Edge) -> None:
     """B11"""
     ended = edge.run(edge.run_id(), edge.script({"content": "", "extra": {"reasoning_content": "hm"}}, loop=True))
@@ -256,3 +201,68 @@ def test_the_same_payment_for_ever_is_made_once(edge: Edge) -> None:
     ended = edge.until(run_id, "failed")
     assert (ended["reason"], ended["turns"]) == ("max_turns", 6)
     assert len(edge.effects(ended, "charge")) == 1
+
+
+# With other settings
+
+
+@served_with(model_max_output_tokens="64")
+def test_a_reply_that_used_all_its_tokens_changes_nothing(edge: Edge) -> None:
+    """B05"""
+    usage = {"prompt_tokens": 9, "completion_tokens": 64, "total_tokens": 73}
+    full = {**calls(ORDER, raw("charge_card", WHOLE)), "finish_reason": "tool_calls", "usage": usage}
+    ended = edge.run(edge.run_id(), edge.script(full, {"content": "done"}))
+    order, charge = edge.told()
+    assert (ended["state"], ended["ledger"]) == ("completed", [])
+    assert '"order_id":"5"' in order and "may be cut off" in charge
+
+
+@pytest.mark.parametrize(
+    ("edge", "state", "reason"),
+    [({}, "failed", "bad_request"), ({"model_keep_unknown": "false"}, "completed", "done")],
+    indirect=["edge"],
+    ids=["kept", "left out"],
+)
+def test_unknown_fields_stay_away_from_a_provider_that_refuses_them(edge: Edge, state: str, reason: str) -> None:
+    """B11"""
+    edge.switch(reject_unknown_fields=True)
+    ended = edge.run(edge.run_id(), edge.script(THINKING, {"content": "done"}))
+    assert (ended["state"], ended["reason"]) == (state, reason)
+
+
+ECHOES = (
+    {**calls(ORDER), "content": "I look it up."},
+    {**calls(call("look_up_order", order_id="6")), "content": None},
+    {**calls(call("look_up_order", order_id="7")), "content": ""},
+    # A reply that says nothing is not sent back, so the next request is the same.
+    {"attempts": [{"content": ""}, {"content": "done"}]},
+)
+
+
+@pytest.mark.parametrize(
+    ("edge", "taken", "refused"),
+    [
+        ({"model_echo_empty": "null"}, ["reject_empty"], "reject_null"),
+        ({"model_echo_empty": "empty"}, ["reject_null"], "reject_empty"),
+        ({"model_echo_empty": "omit"}, ["reject_null", "reject_empty"], None),
+    ],
+    indirect=["edge"],
+    ids=["null", "empty", "omit"],
+)
+def test_empty_content_goes_back_as_the_provider_takes_it_or_costs_one_request(
+    edge: Edge, taken: list[str], refused: str | None
+) -> None:
+    """B08"""
+    for name in taken:
+        edge.switch(**{name: True})
+        ended = edge.run(edge.run_id(), edge.script(*ECHOES, name=name))
+        assert (ended["state"], ended["answer"]) == ("completed", "done"), name
+        kept = [message for message in edge.sent(name) if message["role"] == "assistant"]
+        assert kept[0]["content"] == "I look it up."
+        assert all(message.get("tool_calls") for message in kept)
+    if refused is not None:
+        edge.switch(**{refused: True})
+        before = len(edge.stack.model.requests())
+        ended = edge.run(edge.run_id(), edge.script(*ECHOES[1:]))
+        assert (ended["state"], ended["reason"], bool(ended["detail"])) == ("failed", "bad_request", True)
+        assert [row["status"] for row in edge.stack.model.requests()[before:]] == [200, 400]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.edge import Edge
+from tests.server.edge import Edge, served_with
 from tests.server.world import call, calls
 
 DONE = {"content": "done"}
@@ -74,26 +74,6 @@ def test_the_wait_outlives_the_worker(edge: Edge) -> None:
     assert edge.until(run_id, "completed", wait_s=15)["turns"] == 1
     (gap,) = gaps(edge)
     assert gap >= 4
-
-
-@pytest.mark.long
-def test_a_run_that_waits_for_hours_holds_no_worker_and_can_be_cancelled(edge: Edge) -> None:
-    """B15"""
-    edge.serve_with(inactivity_s="10")
-    run_id = edge.run_id()
-    invocation = edge.submit(run_id, edge.script(then(error(429, retry_after="7200"), DONE)))
-    waiting = edge.until(run_id, "waiting_until")
-    assert 7_000 < waiting["until"] - time.time() <= 7_200
-
-    def held() -> str:
-        (row,) = edge.stack.admin.query(f"SELECT status FROM sys_invocation WHERE id = '{invocation}'")
-        return str(row["status"])
-
-    edge.wait(lambda: held() == "suspended", "no attempt is held", run_id, wait_s=20)
-    assert edge.status(run_id)["state"] == "waiting_until"
-    assert edge.post(run_id, "cancel", {}).status_code == 200
-    assert edge.until(run_id, "cancelled")["state"] == "cancelled"
-    assert len(edge.rows()) == 1
 
 
 def test_a_wait_beyond_the_budget_ends_the_run_at_once(edge: Edge) -> None:
@@ -172,40 +152,35 @@ def test_a_crash_adds_one_request_at_most(edge: Edge) -> None:
     assert len(edge.rows()) == 4
 
 
-@pytest.mark.parametrize(("configured", "requests"), [("0", 1), ("1", 1), ("2", 2)])
-def test_attempts_of_none_one_and_two_at_the_model(edge: Edge, configured: str, requests: int) -> None:
-    """B33"""
-    edge.serve_with(model_attempts=configured)
-    ended = edge.run(edge.run_id(), edge.script({"status": 500}), timeout_s=10)
-    assert (ended["reason"], len(edge.rows())) == ("model_unavailable", requests)
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "charge_card": {"amount_cents": 100, "customer_id": "c"},
+    "update_crm": {"customer_id": "c", "fields": {"a": 1}},
+}
 
 
 def pay(edge: Edge, name: str) -> str:
-    if name == "charge_card":
-        return edge.script(calls(call(name, customer_id=edge.tag, amount_cents=100)), DONE)
-    if name == "update_crm":
-        return edge.script(calls(call(name, customer_id=edge.tag, fields={"a": 1})), DONE)
-    return edge.script(calls(call(name, who=edge.tag)), DONE)
+    """A task that makes one call of this tool."""
+    return edge.script(calls(call(name, **ARGUMENTS.get(name, {"who": edge.tag}))), DONE, name=name)
 
 
-TOOLS = [("pay_0", 1), ("pay_1", 1), ("pay_2", 2), ("pay_quick", 3), ("charge_card", 3), ("update_crm", 3)]
+ATTEMPTS = {"pay_0": 1, "pay_1": 1, "pay_2": 2, "pay_quick": 3, "charge_card": 3, "update_crm": 3}
 
 
 @pytest.mark.parametrize("behaviour", [{"fail": {"status": 500}}, {"lose_answer": "before_commit"}])
-@pytest.mark.parametrize(("name", "requests"), TOOLS)
-def test_n_attempts_are_n_requests_to_the_receiver(
-    edge: Edge, name: str, requests: int, behaviour: dict[str, Any]
-) -> None:
+def test_n_attempts_are_n_requests_to_the_receiver(edge: Edge, behaviour: dict[str, Any]) -> None:
     """B17, B33"""
-    edge.behave("customer" if name == "update_crm" else "charge", **behaviour)
-    run_id = edge.run_id()
-    edge.submit(run_id, pay(edge, name))
-    asked = edge.until(run_id, "outcome_unknown")
-    rows = edge.requests(asked)
-    assert [len(rows), len({row["digest"] for row in rows}), edge.effects(asked)] == [requests, 1, []]
+    edge.behave("*", **behaviour)
+    runs = {name: edge.run_id(name) for name in ATTEMPTS}
+    for name, run_id in runs.items():
+        edge.submit(run_id, pay(edge, name))
+    asked = {name: edge.until(run_id, "outcome_unknown") for name, run_id in runs.items()}
+    sent = {name: [row for row in edge.requests(run) if row["method"] != "GET"] for name, run in asked.items()}
+    assert {name: len(rows) for name, rows in sent.items()} == ATTEMPTS
+    assert all(len({row["digest"] for row in rows}) == 1 for rows in sent.values())
     edge.stack.receiver.json("DELETE", "/behaviour/*")
-    assert edge.decide(run_id, asked["questions"][0]["key"], "did_not_happen").status_code == 200
-    assert len(edge.effects(edge.until(run_id, "completed"))) == 1
+    for name, run_id in runs.items():
+        assert edge.decide(run_id, asked[name]["questions"][0]["key"], "did_not_happen").status_code == 200
+        assert len(edge.effects(edge.until(run_id, "completed"))) == 1, name
 
 
 def test_a_receiver_that_nobody_serves_did_nothing_and_the_model_is_told(edge: Edge) -> None:
@@ -215,7 +190,7 @@ def test_a_receiver_that_nobody_serves_did_nothing_and_the_model_is_told(edge: E
     ended = edge.run(edge.run_id(), task, timeout_s=15)
     (row,) = ended["ledger"]
     assert (ended["state"], row["state"], row["attempts"]) == ("completed", "not_sent", 3)
-    assert "could not be reached and did nothing" in edge.told()[0]
+    assert "could not be reached and did nothing" in edge.told("pay_quick")[0]
 
 
 SLOW: dict[str, dict[str, Any]] = {
@@ -226,20 +201,23 @@ SLOW: dict[str, dict[str, Any]] = {
 }
 
 
+@served_with(model_deadline_s="1.5")
 def test_a_model_that_does_not_answer_in_time_is_asked_again_and_never_beside_itself(edge: Edge) -> None:
     """B18"""
-    edge.serve_with(model_deadline_s="1.5")
-    for name, reply in SLOW.items():
-        edge.say(name, edge.script(then(reply, DONE), name=name))
-        assert edge.heard(name)["reply"] == "done", name
+    runs = {name: edge.run_id() for name in SLOW}
+    for name, run_id in runs.items():
+        edge.submit(run_id, edge.script(then(SLOW[name], DONE), name=name))
+    edge.say("never", edge.script({"hang": True}, name="never"))
+    for name, run_id in runs.items():
+        assert edge.until(run_id, "completed", "failed")["state"] == "completed", name
         (gap,) = gaps(edge, name)
         assert gap >= 1.5, name
-    edge.say("m", edge.script({"hang": True}, name="m"))
-    never = edge.heard("m")
-    assert (never["state"], len(edge.rows("m"))) == ("failed", 3)
+    never = edge.heard("never")
+    assert (never["state"], len(edge.rows("never"))) == ("failed", 3)
     assert "no whole answer within 1.5 s" in never["reason"]
-    edge.say("n", edge.script(DONE, name="n"))
-    assert edge.heard("n")["reply"] == "done"
+    assert min(gaps(edge, "never")) >= 1.5
+    edge.say("next", edge.script(DONE, name="next"))
+    assert edge.heard("next")["reply"] == "done"
 
 
 SLUGGISH = {
@@ -260,3 +238,39 @@ def test_a_receiver_that_does_not_answer_in_time_is_asked_again_with_the_same_by
     rows = edge.requests(ended)
     assert (ended["state"], len(edge.effects(ended)), len({row["digest"] for row in rows})) == ("completed", 1, 1)
     assert rows[1]["at"] - rows[0]["at"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("edge", "requests"),
+    [
+        ({"model_attempts": "0"}, 1),
+        pytest.param({"model_attempts": "1"}, 1, marks=pytest.mark.long),
+        pytest.param({"model_attempts": "2"}, 2, marks=pytest.mark.long),
+    ],
+    indirect=["edge"],
+    ids=["none", "one", "two"],
+)
+def test_attempts_of_none_one_and_two_at_the_model(edge: Edge, requests: int) -> None:
+    """B33"""
+    ended = edge.run(edge.run_id(), edge.script({"status": 500}), timeout_s=10)
+    assert (ended["reason"], len(edge.rows())) == ("model_unavailable", requests)
+
+
+@pytest.mark.long
+@served_with(inactivity_s="10")
+def test_a_run_that_waits_for_hours_holds_no_worker_and_can_be_cancelled(edge: Edge) -> None:
+    """B15"""
+    run_id = edge.run_id()
+    invocation = edge.submit(run_id, edge.script(then(error(429, retry_after="7200"), DONE)))
+    waiting = edge.until(run_id, "waiting_until")
+    assert 7_000 < waiting["until"] - time.time() <= 7_200
+
+    def held() -> str:
+        (row,) = edge.stack.admin.query(f"SELECT status FROM sys_invocation WHERE id = '{invocation}'")
+        return str(row["status"])
+
+    edge.wait(lambda: held() == "suspended", "no attempt is held", run_id, wait_s=20)
+    assert edge.status(run_id)["state"] == "waiting_until"
+    assert edge.post(run_id, "cancel", {}).status_code == 200
+    assert edge.until(run_id, "cancelled")["state"] == "cancelled"
+    assert len(edge.rows()) == 1

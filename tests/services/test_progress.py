@@ -160,9 +160,19 @@ def test_not_found_is_not_believed_while_a_request_may_be_under_way() -> None:
 
 def test_a_keyed_effect_that_is_not_found_is_sent_again_under_its_key() -> None:
     late = T0 + KEYED.send_deadline_s + KEYED.settle_s
-    progress, _ = go(start(KEYED)[0], sealed(), answered(UNSURE), answered(UNSURE), answered(UNSURE))
+    progress, move = begin(CALL, Resolve(KEYED, intent(KEYED, IntentState.UNKNOWN), "cut off"), Caps(), T0)
+    assert move == LookUp()
     _, move = go(progress, LookedUp(NotFound("none"), late))
     assert move == Seal(IntentState.ARMED)
+
+
+def test_what_is_not_found_after_the_last_attempt_is_a_person_s_to_decide() -> None:
+    """B17"""
+    late = T0 + KEYED.send_deadline_s + KEYED.settle_s
+    progress, move = go(start(KEYED)[0], sealed(), *[answered(UNSURE)] * KEYED.attempts)
+    assert move == LookUp()
+    progress, move = go(progress, LookedUp(NotFound("none"), late))
+    assert isinstance(move, Ask) and progress.row.attempts == KEYED.attempts
 
 
 def test_a_stored_error_is_never_followed_by_another_send() -> None:
