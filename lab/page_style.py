@@ -62,7 +62,8 @@ ol.story{{font-size:.9rem;padding-left:2.4em;max-width:60em}}
 ol.story li{{padding:1px 0;overflow-wrap:anywhere}}
 code{{font:13px ui-monospace,SFMono-Regular,Menlo,monospace;background:var(--wash);padding:1px 4px;border-radius:3px;
  overflow-wrap:anywhere}}
-@media (max-width:640px){{main{{padding:12px 12px 60px}}h1{{font-size:1.4rem}}th,td{{padding:5px 8px}}}}
+@media (max-width:640px){{main{{padding:12px 12px 60px}}h1{{font-size:1.4rem}}th,td{{padding:5px 8px}}
+ tbody th{{position:sticky;left:0;background:var(--paper);white-space:normal;min-width:8.5em}}}}
 @media print{{.timeline{{display:none!important}}.scroll{{overflow:visible}}}}
 {_PILLS}
 """

@@ -38,6 +38,7 @@ CALM_S = 180.0
 WORKER_ENV = {
     # A model that is struck again and again must not fail a run: here every run has to come through.
     "PAWL_MODEL_ATTEMPTS": "50",
+    "PAWL_MODEL_BACKOFF_S": "0.2",
     "PAWL_LOG_LEVEL": "warning",
 }
 OVER = ENDS | WAITS
@@ -130,8 +131,7 @@ def run(asked: Asked, show: Show) -> int:
 def _submit(on: Stage, crowd: Sequence[Member], seconds: float) -> dict[str, float]:
     """When each run was submitted. Half of them belong to each line: a run stays with the address it began at."""
     for recipe, pace in recipes():
-        delay_s = pace * seconds / (len(recipe.turns) + 1)
-        on.stack.model.json("PUT", f"/scripts/{recipe.name}", recipe.script(delay_s))
+        on.stack.model.json("PUT", f"/scripts/{recipe.name}", recipe.script(pace * seconds))
     on.stack.receiver.json("PUT", "/behaviour/*", SLOW)
     begun: dict[str, float] = {}
 

@@ -76,10 +76,13 @@ CHOICES = (
     _Choice(4, Kind.HOLD, LINES, (0.3, 1.5)),
     _Choice(4, Kind.LOSE, ("receiver",), (2.0, 4.0)),
 )
-GAP_S = (0.3, 1.5)
+THINK_S_MAX = 5.0
+GAP_S = (0.3, 1.2)
 """Between two strikes, whatever they are."""
-LIFE_S = 2.5
-"""A part lives at least so long between two strikes: a process needs one or two of them to serve."""
+LIFE_S = {"server": 6.0, "receiver": 4.0, "model": 12.0}
+WORKER_LIFE_S = 2.5
+"""A part lives at least so long between two strikes: a process needs one or two of them to serve, and where the server
+or the model is never up for long, nothing gets on that could be struck."""
 DRAWS = 8
 """So many draws for a moment; where none falls on a part that lives, the moment passes."""
 _SHARES = {"line-1": "worker-1", "line-2": "worker-2", TO_MODEL: "model", TO_RECEIVER: "receiver"}
@@ -88,7 +91,7 @@ _SHARES = {"line-1": "worker-1", "line-2": "worker-2", TO_MODEL: "model", TO_REC
 
 def length_s(runs: int) -> float:
     """How long a storm over so many runs lasts: long enough for each of them to be hit, short enough to watch."""
-    return min(150.0, max(20.0, 0.6 * runs))
+    return min(90.0, max(20.0, 0.3 * runs))
 
 
 def schedule(seed: int, seconds: float) -> tuple[Strike, ...]:
@@ -102,7 +105,7 @@ def schedule(seed: int, seconds: float) -> tuple[Strike, ...]:
         strike = next((each for each in drawn if lives_at[part_of(each)] <= at_s), None)
         if strike is not None:
             made.append(strike)
-            lives_at[part_of(strike)] = at_s + strike.for_s + LIFE_S
+            lives_at[part_of(strike)] = at_s + strike.for_s + life_s(strike)
         at_s += rng.uniform(*GAP_S)
     return tuple(made)
 
@@ -121,6 +124,11 @@ def _draw(rng: random.Random, at_s: float) -> Strike:
     return Strike(at_s, choice.kind, part, round(rng.uniform(*choice.for_s), 3), detail)
 
 
+def life_s(strike: Strike) -> float:
+    """How long what was struck is left alone after it is back."""
+    return LIFE_S.get(part_of(strike), WORKER_LIFE_S)
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """What a kind of run asks for: turns of (tool, arguments), and the effects that they have at the receiver."""
@@ -132,11 +140,23 @@ class Recipe:
     def task(self, tag: str) -> str:
         return f"storm {self.name} for {tag}."
 
-    def script(self, delay_s: float) -> dict[str, Any]:
-        """For the mock model. `delay_s` is how long it thinks about each reply."""
-        turns = [_reply(turn) for turn in self.turns]
-        thinking = [{**reply, "delay_s": round(delay_s, 3)} for reply in (*turns, DONE)]
+    def script(self, seconds: float) -> dict[str, Any]:
+        """For the mock model, which thinks for so long in all. Between the effects it looks things up, so that it never
+        thinks about one reply for longer than it may live."""
+        own = len(self.turns)
+        looks = max(0, round(seconds / THINK_S_MAX) - own - 1)
+        replies: list[Mapping[str, Any]] = []
+        for index, turn in enumerate(self.turns):
+            replies += [_look(number) for number in range(looks * index // own, looks * (index + 1) // own)]
+            replies.append(_reply(turn))
+        replies.append(DONE)
+        delay_s = round(min(THINK_S_MAX, seconds / len(replies)), 3)
+        thinking = [{**reply, "delay_s": delay_s} for reply in replies]
         return {"match": rf"storm {self.name} for (?P<tag>\w+)\.", "replies": thinking}
+
+
+def _look(number: int) -> Mapping[str, Any]:
+    return calls("look_up_order", {"order_id": f"{{tag}}n{number}"})
 
 
 def _reply(turn: tuple[tuple[str, Mapping[str, Any]], ...]) -> dict[str, Any]:

@@ -11,7 +11,19 @@ import pytest
 from lab import storm
 from lab.show import Show
 from lab.storm_judge import Landed, RunAfter, Seen, hits, judge, kinds
-from lab.storm_plan import EFFECTS, LIFE_S, Kind, Member, Strike, length_s, members, part_of, recipes, schedule
+from lab.storm_plan import (
+    EFFECTS,
+    THINK_S_MAX,
+    Kind,
+    Member,
+    Strike,
+    length_s,
+    life_s,
+    members,
+    part_of,
+    recipes,
+    schedule,
+)
 from mocks.rows import EffectRow, RequestRow
 from tests.lab.programs import LabCommand
 
@@ -73,7 +85,7 @@ def test_no_part_is_struck_while_it_is_down(seed: int) -> None:
     assert all(0 < strike.at_s < 120.0 for strike in strikes)
     for part in {part_of(strike) for strike in strikes}:
         own = [strike for strike in strikes if part_of(strike) == part]
-        assert all(before.at_s + before.for_s + LIFE_S <= after.at_s + 0.001 for before, after in pairwise(own))
+        assert all(before.at_s + before.for_s + life_s(before) <= after.at_s + 0.001 for before, after in pairwise(own))
 
 
 def test_a_long_storm_brings_every_kind_of_strike() -> None:
@@ -91,8 +103,12 @@ def test_every_recipe_asks_for_what_it_is_judged_by() -> None:
     }
     for recipe, _ in recipes():
         assert sorted(tools[name] for turn in recipe.turns for name, _ in turn) == sorted(recipe.effects)
-        script = recipe.script(1.0)
-        assert len(script["replies"]) == len(recipe.turns) + 1
+        for seconds in (1.0, 20.0, 90.0):
+            replies = recipe.script(seconds)["replies"]
+            called = [call["name"] for reply in replies for call in reply.get("tool_calls", ())]
+            assert [name for name in called if name != "look_up_order"] == [n for turn in recipe.turns for n, _ in turn]
+            assert sum(reply["delay_s"] for reply in replies) == pytest.approx(seconds, rel=0.3)
+            assert all(reply["delay_s"] <= THINK_S_MAX for reply in replies)
 
 
 def test_everything_once_is_good() -> None:
