@@ -16,9 +16,10 @@ from lab.restarting import Operator
 from lab.trial import REST_S, SUBMIT_S, Run, Trial
 
 BATCH = 8
+"""So many runs at once restart from an index."""
 KEY_LIFETIME_S = 40.0
-"""What worker and receiver are told in the cells about keys that expire: not much above the least that Pawl starts with, since
-all its attempts at an effect must fit in."""
+"""What worker and receiver are told in the cells about keys that expire: not much above the least that Pawl starts
+with, since all its attempts at an effect must fit in."""
 
 
 def restarted_scratch(trial: Trial, place: Place) -> None:
