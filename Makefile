@@ -20,7 +20,7 @@ upper = $(shell echo $(1) | tr a-z A-Z)
 RESTATE_FOUND := $(or $(RESTATE_SERVER),$(shell command -v restate-server))
 STAMPS := .venv/.ready $(if $(RESTATE_FOUND),,node_modules/.ready)
 
-.PHONY: help setup demo up down test test-long storm window lab-peers lint format lock compose-test clean
+.PHONY: help setup demo up down test test-long lab storm window lab-peers lint format lock compose-test clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -54,6 +54,13 @@ test: setup ## the tests, those on a real restate-server included
 
 test-long: setup ## the tests that take longer
 	$(PY) -m pytest -m long
+
+# How often each cell is played, how many at a time (empty: as many as there are processors), and which (empty: all).
+TRIALS ?= 3
+JOBS ?=
+ONLY ?=
+lab: setup ## every fault at every point, for every kind of tool; TRIALS, JOBS and ONLY. Results go to lab-report
+	@$(PY) -m lab matrix --trials $(TRIALS) $(if $(JOBS),--jobs $(JOBS)) $(if $(ONLY),--only '$(ONLY)') --seed $(SEED)
 
 # How many runs at once, and the seed of the schedule. Results go to lab-report.
 RUNS ?= 200
