@@ -73,7 +73,7 @@ class Desk:
         """All runs that wait for a person or are in trouble, those that have waited longest first."""
         runs = tables.look(self.admin.query, tables.open_runs(self.admin.query), whole=False)
         held = [run for run in runs if run.questions or run.waits_for_people or run.trouble is not None]
-        return sorted(held, key=lambda run: run.since or run.at)
+        return sorted(held, key=waited_since)
 
     def submit(self, run_id: str, request: RunRequest) -> Any | HandedOver:
         return self._call(run_id, "submit", request.model_dump(mode="json", exclude_none=True))
@@ -166,6 +166,11 @@ class Desk:
         while not happened(seen := self.find(run_id)) and time.monotonic() < end:
             time.sleep(POLL_S)
         return seen
+
+
+def waited_since(run: Overview) -> float:
+    """Since when somebody should look at it: its oldest question, or its trouble."""
+    return min((*(asked.since for asked in run.questions), run.since or run.at))
 
 
 def ended(seen: Overview | None) -> bool:

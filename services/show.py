@@ -188,7 +188,7 @@ def asking(seen: Overview, asked: Open, commands: Commands) -> list[Text]:
 
 
 def in_trouble(seen: Overview, trouble: Trouble, commands: Commands) -> list[Text]:
-    since = f"  since {age(seen.at - trouble.since)}" if trouble.since else ""
+    since = f"  for {age(seen.at - trouble.since)}" if trouble.since else ""
     tries = f", {trouble.tries} tries" if trouble.tries else ""
     lines = [
         Text.assemble((f"  {trouble.cause.value}", "bold red"), (f"{since}{tries}", "dim")),
