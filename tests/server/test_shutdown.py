@@ -19,7 +19,7 @@ BRIEF_S = 3.0
 STARTS_S = 20.0
 """What a new worker may take to start and to end a run that waits for it, on a machine with many times more work than
 cores: far below the 45 s after which Restate would lose patience with the old one."""
-SLACK_S = 1.0
+SLACK_S = 2.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
