@@ -10,7 +10,7 @@ from lab.page_style import figures, table, text
 Told = Mapping[str, Any]
 INKS = ("#1d5fa8", "#9a4a06", "#5b1a6e")
 DASHES = ("", "7 4", "2 3")
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 320, 56, 20, 16, 46
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 390, 56, 40, 80, 46
 
 
 def window(told: Told | None) -> str:
@@ -104,9 +104,9 @@ def _curve(each: Told, index: int, x: Any, y: Any) -> str:
     return (
         f'<polyline points="{line}" fill="none" stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
         f'<circle cx="{middle:.1f}" cy="{y(0.5):.1f}" r="4.5" fill="{ink}"/>'
-        f'<line x1="{LEFT + 16}" x2="{LEFT + 44}" y1="{TOP + 18 + 20 * index}" y2="{TOP + 18 + 20 * index}" '
+        f'<line x1="{LEFT}" x2="{LEFT + 28}" y1="{14 + 20 * index}" y2="{14 + 20 * index}" '
         f'stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"/>'
-        f'<text x="{LEFT + 52}" y="{TOP + 22 + 20 * index}">{text(each["name"])}, '
+        f'<text x="{LEFT + 36}" y="{18 + 20 * index}">{text(each["name"])}, '
         f"median {each['median_ms']:.2f} ms</text>"
     )
 
