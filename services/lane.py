@@ -35,6 +35,8 @@ class Lane:
     question: Question | None = None
     awakeable: tuple[str, RestateDurableFuture[Any]] | None = None
     remind_s: float = REMIND_FIRST_S
+    room: bool = False
+    """There is room in the receiver's rate for the next request."""
 
     @property
     def key(self) -> str | None:

@@ -28,7 +28,8 @@ from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse,
 from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState
 from services.model import Fail, plan
 from services.notice import TOLD, Event, Tell
-from services.outside import Outside
+from services.outside import MODEL, Outside
+from services.pace import ask_for_room, said
 from services.passes import Denied, Opened, Over, is_cancel
 from services.people import ask as ask_people
 from services.sealed import Parcel
@@ -136,7 +137,12 @@ class Run:
 
     async def _ask_model(self, number: int) -> RunEnd | None:
         failures: list[ModelFailed] = []
+        rate = self.terms.rates.get(MODEL)
         while True:
+            if rate is not None:
+                room = await ask_for_room(self.ctx, rate)
+                self._now(room.at)
+                await self._pause(room.wait_s, said(rate))
             answer = await self._model_step(number, len(failures) + 1)
             self._now(answer.at)
             if isinstance(answer, ModelReply):
@@ -148,11 +154,14 @@ class Run:
                 return self._end(RunState.FAILED, what.reason.value, what.detail)
             if what.trim_to_bytes is not None:
                 self.transcript = self.transcript.add(Shortened(what.trim_to_bytes))
-            if what.wait_s > 0:
-                self._show(RunState.WAITING_UNTIL, answer.detail, until=self.at + what.wait_s)
-                await self.ctx.sleep(timedelta(seconds=what.wait_s))
-                self._now(self.at + what.wait_s)
-                self._show(RunState.RUNNING)
+            await self._pause(what.wait_s, answer.detail)
+
+    async def _pause(self, seconds: float, reason: str) -> None:
+        if seconds > 0:
+            self._show(RunState.WAITING_UNTIL, reason, until=self.at + seconds)
+            await self.ctx.sleep(timedelta(seconds=seconds))
+            self._now(self.at + seconds)
+            self._show(RunState.RUNNING)
 
     async def _model_step(self, number: int, attempt: int) -> ModelAnswer:
         transcript, limits, tools = self.transcript, self.terms.limits, self._granted().values()

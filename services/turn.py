@@ -38,6 +38,7 @@ from services.moves import (
     Wait,
 )
 from services.outside import Outside
+from services.pace import next_move
 from services.people import REMIND_MAX_S, pause_s, put_to
 from services.progress import advance, begin
 from services.terms import Terms
@@ -116,16 +117,15 @@ class Turn:
         """Starts the next move of each lane, in the order of the calls."""
         sealing: list[Lane] = []
         for lane in self.lanes:
-            move, lane.move = lane.move, None
-            match move:
+            match next_move(self.ctx, self.terms.rates, lane, self.pending):
                 case None:
                     pass
                 case Settled(text):
                     self._settle(lane, text)
-                case Follow(key):
+                case Follow(key) as move:
                     lane.text = text_of(self.lanes, self.ledger, key)
                     lane.move = move if lane.text is None else None
-                case Seal(into) if lane.alone and into is IntentState.ARMED and self.alone not in (None, lane):
+                case Seal(into) as move if lane.alone and into is IntentState.ARMED and self.alone not in (None, lane):
                     lane.move = move
                 case Seal(into):
                     self.alone = lane if lane.alone and into is IntentState.ARMED else self.alone
@@ -178,11 +178,9 @@ class Turn:
         """The rows, then the one step that makes them durable; its result holds the bytes."""
         self.seals += 1
         name = f"seal {number}.{self.seals}"
-        intents = []
+        intents = [(lane.progress.does, lane.progress.row) for lane in lanes]
         for lane in lanes:
-            assert lane.progress.intent is not None and lane.progress.tool is not None
-            self._keep(lane.progress.intent)
-            intents.append((lane.progress.tool, lane.progress.intent))
+            self._keep(lane.progress.row)
             lane.doing = "step"
 
         async def act() -> send.Sealed:
@@ -193,8 +191,7 @@ class Turn:
         async def arrived() -> None:
             sealed: send.Sealed = await self.journal.result(step)
             for lane in lanes:
-                assert lane.key is not None
-                self._next(lane, SealedAt(sealed.prepared[lane.key], sealed.at, name))
+                self._next(lane, SealedAt(sealed.prepared[lane.progress.row.key], sealed.at, name))
                 if lane.progress.intent is not None and not isinstance(lane.move, Settled):
                     self._keep(lane.progress.intent)
 
