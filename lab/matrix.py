@@ -120,7 +120,7 @@ def chosen(from_cells: Sequence[Cell], pattern: str | None) -> tuple[Cell, ...]:
 
 def _fits(name: str, part: str) -> bool:
     if any(sign in part for sign in "*?["):
-        return fnmatchcase(name, part)
+        return fnmatchcase(name, part) or fnmatchcase(name, f"{part.rstrip('/')}/*")
     return f"/{part.strip('/')}/" in f"/{name}/"
 
 

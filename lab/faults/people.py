@@ -62,6 +62,8 @@ def restarted_cuts(trial: Trial, place: Place) -> None:
             length = operator.journal_length(batch[0].invocation)
             cuts = {run.run_id: nth if 0 < nth < length else None for nth, run in enumerate(batch, index)}
             restart(trial, place, cuts)
+            # What these send once more must not be held in place of what the next ones send.
+            trial.rest()
         trial.runs += batch
         index += len(batch)
     trial.strikes = 1

@@ -104,6 +104,7 @@ def test_the_nine_published_scenarios_come_first_with_exact_counts() -> None:
         ("pawl/charge/worker-kill", {f"pawl/charge/worker-kill/{p.value}" for p in Point if p is not Point.NONE}),
         ("plain/charge/no-fault,keyed/charge/no-fault", {"plain/charge/no-fault", "keyed/charge/no-fault"}),
         ("pawl/*/no-fault", {f"pawl/{job}/no-fault" for job in ("order", "crm", "charge", "transfer", "sms")}),
+        ("pawl/*/key-expired", {f"pawl/charge/key-expired/{point}" for point in ("arrived", "applied")}),
         ("worker-kill/unrecorded,!", None),
         ("nothing", set()),
     ],
