@@ -61,6 +61,7 @@ class _Choice:
     for_s: tuple[float, float] = (0.0, 0.0)
 
 
+# What needs several parts at work at once falls out most often, so it is drawn more often.
 # A frozen worker is noticed after at most 5 s, so the longer freezes see another attempt at work when it is thawed.
 CHOICES = (
     _Choice(5, Kind.KILL, WORKERS, (0.1, 1.5)),
@@ -72,42 +73,58 @@ CHOICES = (
     _Choice(2, Kind.FREEZE, ("receiver",), (0.3, 3.0)),
     _Choice(2, Kind.KILL, ("model",), (0.1, 0.8)),
     _Choice(1, Kind.FREEZE, ("model",), (0.3, 3.0)),
-    _Choice(3, Kind.CUT, (*LINES, *MOCK_LINES)),
-    _Choice(4, Kind.HOLD, LINES, (0.3, 1.5)),
-    _Choice(4, Kind.LOSE, ("receiver",), (2.0, 4.0)),
+    _Choice(7, Kind.CUT, (*LINES, *MOCK_LINES)),
+    _Choice(10, Kind.HOLD, LINES, (0.3, 1.5)),
+    _Choice(9, Kind.LOSE, ("receiver",), (2.0, 4.0)),
 )
 THINK_S_MAX = 5.0
 GAP_S = (0.3, 1.2)
 """Between two strikes, whatever they are."""
-LIFE_S = {"server": 6.0, "receiver": 4.0, "model": 12.0}
-WORKER_LIFE_S = 2.5
+LIFE_S = {"server": 10.0, "receiver": 5.0, "model": 12.0}
+WORKER_LIFE_S = 4.0
 """A part lives at least so long between two strikes: a process needs one or two of them to serve, and where the server
 or the model is never up for long, nothing gets on that could be struck."""
 DRAWS = 8
 """So many draws for a moment; where none falls on a part that lives, the moment passes."""
 _SHARES = {"line-1": "worker-1", "line-2": "worker-2", TO_MODEL: "model", TO_RECEIVER: "receiver"}
-"""A line is not struck while its far end is down: nothing would be cut."""
+"""The far end of a line."""
+SERVES_S = 3.0
+"""After so long what was struck is at work again."""
+_NEEDS = {
+    "line-1": ("worker-1", "server"),
+    "line-2": ("worker-2", "server"),
+    TO_MODEL: ("worker-1", "model", "server"),
+    TO_RECEIVER: ("worker-1", "receiver", "server"),
+}
+"""A line is struck only while its ends are at work: nothing would be cut."""
 
 
 def length_s(runs: int) -> float:
     """How long a storm over so many runs lasts: long enough for each of them to be hit, short enough to watch."""
-    return min(90.0, max(20.0, 0.3 * runs))
+    return min(90.0, max(20.0, 0.45 * runs))
 
 
 def schedule(seed: int, seconds: float) -> tuple[Strike, ...]:
     """All strikes in their order."""
     rng = random.Random(f"storm/{seed}/{seconds}")
-    lives_at = dict.fromkeys((*WORKERS, "server", "receiver", "model"), 0.0)
+    back_at = dict.fromkeys((*WORKERS, "server", "receiver", "model"), -max(LIFE_S.values()))
     made: list[Strike] = []
     at_s = rng.uniform(*GAP_S)
     while at_s < seconds:
         drawn = (_draw(rng, round(at_s, 3)) for _ in range(DRAWS))
-        strike = next((each for each in drawn if lives_at[part_of(each)] <= at_s), None)
+        strike = next((each for each in drawn if _may_come(each, back_at)), None)
         if strike is not None:
             made.append(strike)
-            lives_at[part_of(strike)] = at_s + strike.for_s + life_s(strike)
+            back_at[part_of(strike)] = at_s + strike.for_s
         at_s += rng.uniform(*GAP_S)
     return tuple(made)
+
+
+def _may_come(strike: Strike, back_at: Mapping[str, float]) -> bool:
+    """`back_at`: when each part was, or will be, back from the strike before."""
+    needs = _NEEDS.get(strike.part, _NEEDS[TO_RECEIVER] if strike.kind is Kind.LOSE else ())
+    at_work = all(back_at[part] + SERVES_S <= strike.at_s for part in needs)
+    return at_work and back_at[part_of(strike)] + life_s(strike) <= strike.at_s
 
 
 def part_of(strike: Strike) -> str:

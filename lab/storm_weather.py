@@ -155,9 +155,10 @@ class Weather:
         left = not process.alive
         if not left:
             process.kill()
+        code = process.exit_code
         process.spawn()
         self._turn_back(strike.part)
-        proof = f"it left {time.time() - began:.1f} s after SIGTERM with {process.how_it_ended()}" if left else None
+        proof = f"it left {time.time() - began:.1f} s after SIGTERM with exit code {code}" if left else None
         self._note(strike, began, proof, f"it did not leave within {GRACE_S:g} s and was killed")
 
     def _lose_held(self, strike: Strike, began: float) -> None:
