@@ -71,7 +71,7 @@ def test_a_run_of_three_hundred_turns_is_replayed_after_a_kill(world: World) -> 
     world.submit(run_id, wordy(world, TURN_BYTES), limits={"turns": 300})
     world.wait(lambda: turns(world, run_id) >= 290, "290 turns", run_id, 600)
     worker.kill()
-    entries, size_bytes = journal_of(world, run_id)
+    _entries, size_bytes = journal_of(world, run_id)
     assert size_bytes > 25 * 2**20
     began = time.monotonic()
     worker.start()
