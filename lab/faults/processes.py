@@ -46,25 +46,26 @@ def worker_kill_twice(trial: Trial, place: Place) -> None:
 def worker_freeze(trial: Trial, place: Place) -> None:
     """The frozen worker keeps its connection; only an unanswered ping tells the server. What it was waiting for comes
     meanwhile, and lies in its socket when it is thawed."""
+    second = trial.ground.second
     begin(trial, place)
-    freeze(trial, place)
+    freeze(trial, place, second)
     trial.rest()
     trial.thaw(trial.ground.worker)
 
 
 def worker_freeze_late(trial: Trial, place: Place) -> None:
     """As above, and thawed only when its send deadline is over as well."""
+    second = trial.ground.second
     begin(trial, place)
     reached_at = time.monotonic()
-    freeze(trial, place)
+    freeze(trial, place, second)
     trial.rest()
     left_s = SEND_DEADLINE_S + MARGIN_S - (time.monotonic() - reached_at)
     trial.wait(max(0.0, left_s), "waiting until the frozen worker's send deadline is over")
     trial.thaw(trial.ground.worker)
 
 
-def freeze(trial: Trial, place: Place) -> None:
-    second = trial.ground.second
+def freeze(trial: Trial, place: Place, second: Process) -> None:
     trial.freeze(trial.ground.worker)
     trial.ground.line.aim(second.command.port)
     trial.note(trial.lane(second), "leads", "new connections lead here")
