@@ -18,6 +18,7 @@ from services.admission import ended_before, other_request
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.decision import Decided, Stop, forget, stop, take
 from services.messages import (
+    FINAL,
     CancelRequest,
     DecideRequest,
     Kept,
@@ -161,8 +162,11 @@ async def standing(ctx: ObjectSharedContext) -> public.Shown:
 async def decided(ctx: ObjectSharedContext, request: DecideRequest, who: str) -> public.Shown:
     row = await state.run_row(ctx)
     asked = {question.key for question in row.questions} if row is not None else set()
-    if request.key not in asked and await state.intent(ctx, request.key) is None:
+    intent = await state.intent(ctx, request.key) if request.key not in asked else None
+    if request.key not in asked and intent is None:
         raise TerminalError(f"run {ctx.key()} has no intent with the key {request.key}; `status` lists them.", 404)
+    if intent is not None and intent.state in FINAL and not intent.rulings:
+        raise TerminalError(f"{intent.tool} is {intent.state.value}; nobody waits for a decision on it.", 409)
     if await over(ctx, row):
         raise TerminalError(f"run {ctx.key()} has ended; nobody waits for a decision on {request.key}.", 409)
     ruling = await ctx.object_call(take, ctx.key(), Decided(request=request, who=who))

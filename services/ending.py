@@ -28,7 +28,7 @@ def landed(progress: Progress) -> Intent | None:
         reason = progress.doubt.reason if progress.doubt is not None else intent.reason
         return intent.model_copy(update={"state": IntentState.UNKNOWN, "reason": reason})
     reason = "the run was cancelled before this was sent"
-    return intent.model_copy(update={"state": IntentState.NOT_SENT, "reason": reason, "request": None})
+    return intent.model_copy(update={"state": IntentState.NOT_SENT, "reason": reason})
 
 
 def text_of(value: JsonValue) -> str:

@@ -57,7 +57,8 @@ class Conflict:
 def ask(slots: Slots, question: Question, awakeable: str, expires_s: float | None, at: float) -> tuple[Slots, Slot]:
     """Puts a question, or puts it again; the returned slot holds the ruling where there is one."""
     slot = slots.find(question.kind, question.number) or Slot(kind=question.kind, number=question.number)
-    asked_at = slot.asked_at if slot.asked_at is not None else at
+    # Asked again under another name, the question is another pass's: its time starts anew.
+    asked_at = slot.asked_at if slot.asked_at is not None and slot.awakeable == awakeable else at
     slot = slot.model_copy(update={"question": question, "awakeable": awakeable, "asked_at": asked_at})
     expired = question.kind == "approval" and expires_s is not None and at >= asked_at + expires_s
     if slot.ruling is None and expired:
@@ -68,13 +69,16 @@ def ask(slots: Slots, question: Question, awakeable: str, expires_s: float | Non
 
 
 def decide(slots: Slots, request: DecideRequest, who: str, at: float) -> Taken | Conflict:
-    """Takes a decision for the question that is open, or for the first of its kind where none has been put yet."""
+    """Takes a decision for the question that was put last and is open. An approval may come before its question; what
+    happened is decided with the evidence before one, so it may not."""
     kind = "approval" if request.decision in (Choice.APPROVE, Choice.DENY) else "unknown"
-    waiting = next((slot for slot in slots.slots if slot.question is not None and slot.ruling is None), None)
+    waiting = next((slot for slot in reversed(slots.slots) if slot.question is not None and slot.ruling is None), None)
     if waiting is not None and waiting.question is not None and waiting.kind != kind:
         choices = ", ".join(choice.value for choice in waiting.question.choices())
         return Conflict(f"this intent waits for one of: {choices}; {request.decision.value} does not fit", 422)
     of_kind = [slot for slot in slots.slots if slot.kind == kind]
+    if kind == "unknown" and not of_kind:
+        return Conflict(f"nobody has asked what became of this intent; {request.decision.value} does not fit")
     slot = waiting or (of_kind[-1] if of_kind else Slot(kind=kind, number=1))
     if slot.ruling is not None:
         return Conflict(f"decided already: {slot.ruling.sentence()} at {slot.ruling.at:.0f} (unix seconds)")

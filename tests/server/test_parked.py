@@ -228,3 +228,38 @@ def test_a_parked_run_holds_no_place_at_the_worker(stand: Stand) -> None:
         assert post(cell, "cancel", {}).status_code == 200
     for cell in cells:
         stand.until(cell.run_id, "cancelled")
+
+
+def test_nothing_is_decided_that_nobody_asks(stand: Stand) -> None:
+    """B36"""
+    (gate,) = stand.gates("applied", ONCE)
+    cell = stand.begin_one(ONCE)
+    gate.wait()
+    (row,) = stand.status(cell.run_id)["ledger"]
+    assert row["state"] == "armed"
+    for word in ("did_not_happen", "happened", "give_up"):
+        assert stand.decide(cell.run_id, row["key"], word).status_code == 409
+    model = stand.model_gate("arrived", times=1)
+    gate.release()
+    model.wait()
+    for word in ("did_not_happen", "approve", "deny"):
+        late = stand.decide(cell.run_id, row["key"], word)
+        assert late.status_code == 409 and "done" in late.text
+    model.release()
+    ended = stand.until(cell.run_id, "completed")
+    assert cell.applied() == 1 and ended["ledger"][0]["rulings"] == []
+
+
+def test_an_approval_of_an_earlier_pass_does_not_run_out_before_it_is_asked_for(stand: Stand) -> None:
+    """B36"""
+    worker = stand.third({"PAWL_APPROVAL_EXPIRES_S": "3"})
+    stand.lead_to(worker)
+    cell, key = parked(stand)
+    assert post(cell, "cancel", {}).status_code == 200
+    stand.until(cell.run_id, "cancelled")
+    time.sleep(3.0)
+    stand.submit(cell.run_id, task_of(cell), again=2, grant=ALWAYS)
+    stand.until(cell.run_id, "waiting_approval")
+    assert stand.decide(cell.run_id, key, "approve").status_code == 200
+    ended = stand.until(cell.run_id, "completed")
+    assert cell.applied() == 1 and [row["state"] for row in ended["ledger"]] == ["done"]

@@ -61,10 +61,12 @@ def test_a_further_question_about_the_same_intent_needs_its_own_answer() -> None
     assert taken(again, Choice.HAPPENED).ruling.choice is Choice.HAPPENED
 
 
-def test_a_question_put_again_keeps_its_time_and_wakes_by_the_newest_name() -> None:
+def test_a_question_put_again_keeps_its_time_and_one_by_another_pass_has_its_own() -> None:
     slots = asked(APPROVAL, at=10.0)
+    slots, slot = ask(slots, APPROVAL, "awakeable", None, 40.0)
+    assert (slot.asked_at, slot.awakeable) == (10.0, "awakeable")
     slots, slot = ask(slots, APPROVAL, "newer", None, 50.0)
-    assert (slot.asked_at, slot.awakeable) == (10.0, "newer")
+    assert (slot.asked_at, slot.awakeable) == (50.0, "newer")
     assert taken(slots, Choice.APPROVE).wake == "newer"
 
 
@@ -77,3 +79,29 @@ def test_an_approval_that_nobody_decides_is_denied_and_an_unknown_never_is() -> 
     assert isinstance(decide(slots, request(Choice.APPROVE), "ann", 16.0), Conflict)
     _, slot = ask(asked(UNKNOWN, at=10.0, expires_s=5.0), UNKNOWN, "awakeable", 5.0, 100.0)
     assert slot.ruling is None
+
+
+def test_what_became_of_an_intent_is_not_decided_before_somebody_asks() -> None:
+    """B36: an early `did not happen` would send a second time without a look at the evidence."""
+    for choice in (Choice.HAPPENED, Choice.DID_NOT_HAPPEN, Choice.GIVE_UP):
+        early = decide(Slots(), DecideRequest(key="k", decision=choice), "anna", 1.0)
+        assert isinstance(early, Conflict) and early.status == 409
+
+
+def test_the_question_that_was_put_last_is_the_one_that_is_answered() -> None:
+    """An approval that nobody gave in an earlier pass does not stand in the way."""
+    approval = Question(key="k", kind="approval", text="may it?", digest="d")
+    unknown = Question(key="k", kind="unknown", text="did it?", digest="d")
+    slots, _ = ask(Slots(), approval, "first", None, 1.0)
+    slots, _ = ask(slots, unknown, "second", None, 2.0)
+    taken = decide(slots, DecideRequest(key="k", decision=Choice.HAPPENED), "anna", 3.0)
+    assert isinstance(taken, Taken) and taken.wake == "second"
+
+
+def test_an_approval_asked_for_by_a_further_pass_has_its_whole_time() -> None:
+    question = Question(key="k", kind="approval", text="may it?", digest="d")
+    slots, _ = ask(Slots(), question, "first", 10.0, 1.0)
+    _, slot = ask(slots, question, "second", 10.0, 100.0)
+    assert slot.ruling is None and slot.asked_at == 100.0
+    _, slot = ask(slots, question, "first", 10.0, 100.0)
+    assert slot.ruling is not None and slot.ruling.choice is Choice.DENY
