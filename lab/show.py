@@ -41,7 +41,7 @@ class Show:
         self._console.print(Text(text, style="bold"))
 
     def pair(self, name: str, value: str) -> None:
-        self._console.print(Text.assemble((f"  {name:<24}", "cyan"), value))
+        self._console.print(Text.assemble((f"  {name:<26}", "cyan"), value))
 
     def verbatim(self, text: str) -> None:
         """As it is, whatever the width."""
