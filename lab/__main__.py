@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import campaign, compose, demo, empty, pages, signals, storm, up, window
+from lab import campaign, compose, demo, empty, pages, readme, signals, storm, up, window
 from lab.errors import LabError
 from lab.paths import SCRATCH
 from lab.show import Show
@@ -123,6 +123,15 @@ def report_command(
 ) -> None:
     """Write report.html from what matrix, window and storm left."""
     _run(lambda show: pages.run(out, cell, show))
+
+
+@app.command("readme")
+def readme_command(
+    out: Annotated[Path, typer.Option(help="the folder with report.json")] = Path("lab-report"),
+    file: Annotated[Path, typer.Option(help="where the results go, between two marks")] = Path("README.md"),
+) -> None:
+    """Write the table of results into the README."""
+    _run(lambda show: readme.run(out, file, show))
 
 
 @app.command("compose-test")

@@ -171,7 +171,8 @@ class Ground:
 
     def logs(self) -> dict[str, str]:
         """Where each process writes, by its name."""
-        return {process.command.name: str(process.command.log) for process in self.processes()}
+        helpers = (self._helper,) if self._helper is not None else ()
+        return {process.command.name: str(process.command.log) for process in (*self.processes(), *helpers)}
 
     def _start_helper(self) -> None:
         helper = self.target.helper

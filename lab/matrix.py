@@ -111,11 +111,12 @@ def cells(contestants: Iterable[Target] = (), own: Iterable[tuple[Target, Job]] 
 
 
 def chosen(from_cells: Sequence[Cell], pattern: str | None) -> tuple[Cell, ...]:
-    """Those whose id fits: a shell pattern, or some of the id's words in a row; several are parted by commas."""
+    """Those whose id fits: a shell pattern, or some of the id's words in a row; or the name of a group. Several are
+    parted by commas."""
     if not pattern:
         return tuple(from_cells)
     parts = [part.strip() for part in pattern.split(",") if part.strip()]
-    return tuple(cell for cell in from_cells if any(_fits(cell.id, part) for part in parts))
+    return tuple(cell for cell in from_cells if any(part == cell.group or _fits(cell.id, part) for part in parts))
 
 
 def _fits(name: str, part: str) -> bool:

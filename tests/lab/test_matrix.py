@@ -105,6 +105,8 @@ def test_the_nine_published_scenarios_come_first_with_exact_counts() -> None:
         ("plain/charge/no-fault,keyed/charge/no-fault", {"plain/charge/no-fault", "keyed/charge/no-fault"}),
         ("pawl/*/no-fault", {f"pawl/{job}/no-fault" for job in ("order", "crm", "charge", "transfer", "sms")}),
         ("pawl/*/key-expired", {f"pawl/charge/key-expired/{point}" for point in ("arrived", "applied")}),
+        ("published", {cell.id for cell in ALL if cell.group is Group.PUBLISHED}),
+        ("pawl,control", {cell.id for cell in ALL if cell.group in (Group.PAWL, Group.CONTROL)}),
         ("worker-kill/unrecorded,!", None),
         ("nothing", set()),
     ],

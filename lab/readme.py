@@ -1,0 +1,131 @@
+"""The table of results in the README, written from report.json between two marks.
+
+Rule: the numbers and verdicts are those of the report; nothing is typed by hand. A class's cell says every verdict that
+was seen there.
+Must not know: how anything was played.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.errors import UsageError
+from lab.paths import shown
+from lab.show import Show
+
+BEGIN, END = "<!-- lab: results -->", "<!-- lab: end of results -->"
+CLASSES = ("read", "set", "keyed", "once, can be looked up", "once")
+WORDS = {
+    "no-fault": "nothing",
+    "worker-kill": "worker killed",
+    "worker-kill-twice": "worker killed twice in one step",
+    "worker-freeze": "worker frozen until another has finished",
+    "worker-freeze-late": "worker frozen past its send deadline",
+    "worker-redeploy": "worker asked to end, and replaced",
+    "server-kill": "server killed",
+    "both-kill": "worker and server killed at once",
+    "leader-kill": "leading node of three killed",
+    "receiver-kill": "receiver killed",
+    "model-kill": "model killed",
+    "answer-lost": "answer lost",
+    "line-cut": "line between worker and server cut",
+    "line-dead": "line between worker and server dead",
+    "restarted-scratch": "killed and restarted as new",
+    "restarted-cuts": "restarted as new from every index",
+    "restarted-ended": "ended run restarted from every index",
+    "submitted-twice": "same request four times",
+    "asked-again": "model asks again after an unknown outcome",
+    "drift-amount": "model asks for another amount",
+    "drift-words": "model words it differently",
+    "key-expired": "receiver forgets the key meanwhile",
+    "written-since": "record written by somebody else meanwhile",
+    "written-version": "the same, with a version",
+}
+Told = Mapping[str, Any]
+
+
+def run(out: Path, file: Path, show: Show) -> int:
+    """Write the tables into the file; the exit code. Raises UsageError where there is no report, or no place for it."""
+    try:
+        report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"there is no report in {shown(out)}: run `make lab` first") from error
+    before = file.read_text(encoding="utf-8")
+    file.write_text(replaced(before, tables(report), str(file)), encoding="utf-8")
+    show.line(f"the results of {shown(out)} are in {shown(file)}")
+    return 0
+
+
+def replaced(text: str, tables: str, name: str) -> str:
+    """The text with the tables between the marks. Raises UsageError where the marks are not there, once each."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise UsageError(f"{name} must hold the lines {BEGIN} and {END} once each: the results go between them")
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{tables}\n{END}{tail}"
+
+
+def tables(report: Told) -> str:
+    """Markdown: what was tested, Pawl by fault and class, controls and engines by point, the published scenarios."""
+    versions, cells = report["versions"], report["cells"]
+    about = (
+        f"{report['summary']['cells']} cells, {report['trials']} trial(s) each, seed {report['seed']}: restate-server "
+        f"{versions['restate_server']}, restate-sdk {versions['restate-sdk']}, Python {versions['python']}."
+    )
+    return "\n\n".join(part for part in (about, _pawl(cells), _others(cells), _published(report)) if part)
+
+
+def _pawl(cells: Sequence[Told]) -> str:
+    mine = [cell for cell in cells if cell["group"] == "pawl"]
+    rows = []
+    for fault in dict.fromkeys(cell["fault"] for cell in mine):
+        of_fault = [cell for cell in mine if cell["fault"] == fault]
+        points = list(dict.fromkeys(cell["point"] for cell in of_fault))
+        verdicts = [_verdicts([cell for cell in of_fault if cell["class"] == kind]) for kind in CLASSES]
+        rows.append([WORDS.get(fault, fault), str(len(points)), *verdicts])
+    return _table(["Pawl: what happened", "points", "READ", "SET", "KEYED", "ONCE, with a look-up", "ONCE"], rows)
+
+
+def _others(cells: Sequence[Told]) -> str:
+    others = [cell for cell in cells if cell["group"] in ("control", "contestant") and cell["fault"] == "worker-kill"]
+    points = ("before", "arrived", "applied", "unrecorded", "recorded")
+    rows = []
+    for target in dict.fromkeys(cell["target"] for cell in others):
+        of_target = [cell for cell in others if cell["target"] == target]
+        verdicts = [_verdicts([cell for cell in of_target if cell["point"] == point]) for point in points]
+        rows.append([of_target[0]["title"], *verdicts])
+    return _table(["One charge, the worker killed", *(f"request {point}" for point in points)], rows)
+
+
+def _published(report: Told) -> str:
+    told = report["published"]
+    rows = [
+        [row["scenario"], *(f"{_number(row['told'][name])} / {row['counted'][name]}" for name in COUNTS)]
+        for row in told["rows"]
+        if row["cell"] is not None
+    ]
+    theirs = f"published ({told['server']}, {told['sdk']}) / here"
+    return _table([theirs, "model calls", "charges received", "charges applied"], rows)
+
+
+COUNTS = ("model_calls", "received", "applied")
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else str(value)
+
+
+def _verdicts(cells: Sequence[Told]) -> str:
+    """Each verdict once, in bold where it is not as promised."""
+    seen = dict.fromkeys(
+        cell["verdict"] if cell["result"] == "as promised" else f"**{cell['verdict']}**" for cell in cells
+    )
+    return " or ".join(seen) or "-"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
