@@ -64,8 +64,19 @@ def _why_invalid(history: History) -> Iterator[str]:
     for ledger in (history.ledger, history.after):
         if ledger is not None:
             yield from _contradictions(ledger)
+    yield from _thawed_early(history)
     if history.ledger is not None and not history.ledger.model and not history.ledger.requests:
         yield "neither the model nor the receiver has a row: nothing happened, or it was not read"
+
+
+def _thawed_early(history: History) -> Iterator[str]:
+    thawed_at = history.thawed_at()
+    if thawed_at is None:
+        return
+    ends = {(event.text, event.what) for event in history.events if event.at < thawed_at}
+    for run in history.runs:
+        if (run.run_id, run.state) not in ends:
+            yield f"the frozen worker was thawed before another attempt had finished {run.run_id}"
 
 
 def _contradictions(ledger: Ledger) -> Iterator[str]:

@@ -268,7 +268,16 @@ def test_counts_that_must_be_exact_are(counts: Counts, right: bool) -> None:
 
 
 def frozen(thawed_at: float) -> History:
-    return replace(sane(), events=(Event(thawed_at, "worker", "thawed"),))
+    return replace(sane(), events=(Event(101.0, "run", "completed", "run-1"), Event(thawed_at, "worker", "thawed")))
+
+
+def test_a_thaw_before_another_attempt_has_finished_is_no_proof_of_anything() -> None:
+    assert judged(cell(), frozen(103.0)).result is Result.AS_PROMISED
+    told = judged(cell(), frozen(100.5))
+    assert (told.verdict, told.findings) == (
+        INVALID,
+        ("the frozen worker was thawed before another attempt had finished run-1",),
+    )
 
 
 def test_a_worker_that_must_be_silent_after_the_thaw_is_heard() -> None:
