@@ -35,7 +35,8 @@ TOGETHER: tuple[Row, ...] = (
     (Fault.WORKER_KILL_TWICE, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED), REPEATING),
     (Fault.WORKER_KILL_TWICE, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED), ONCES),
     (Fault.WORKER_KILL_TWICE, (Point.MODEL_UNRECORDED,), EFFECTS),
-    (Fault.WORKER_FREEZE, (Point.ARRIVED, Point.APPLIED, Point.MODEL_ARRIVED, Point.MODEL_ANSWERED), ALL),
+    (Fault.WORKER_FREEZE, (Point.ARRIVED, Point.APPLIED, Point.RECORDED), ALL),
+    (Fault.WORKER_FREEZE, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_RECORDED), ALL),
     (Fault.WORKER_FREEZE, (Point.BEFORE,), ("crm", "charge")),
     (Fault.WORKER_FREEZE_LATE, (Point.BEFORE,), EFFECTS),
     (Fault.WORKER_REDEPLOY, (Point.BEFORE,), EFFECTS),
@@ -44,7 +45,7 @@ TOGETHER: tuple[Row, ...] = (
     (Fault.SERVER_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
     (Fault.SERVER_KILL, (Point.MODEL_ARRIVED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED), ALL),
     (Fault.BOTH_KILL, (Point.BEFORE,), EFFECTS),
-    (Fault.BOTH_KILL, (Point.APPLIED, Point.UNRECORDED, Point.RECORDED, Point.MODEL_UNRECORDED), ALL),
+    (Fault.BOTH_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED, Point.MODEL_UNRECORDED), ALL),
     (Fault.LINE_CUT, (Point.BEFORE,), EFFECTS),
     (Fault.LINE_CUT, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED, Point.MODEL_ARRIVED), ALL),
     (Fault.LINE_DEAD, (Point.APPLIED, Point.UNRECORDED, Point.MODEL_ANSWERED), ALL),
@@ -178,7 +179,8 @@ def _model_limit(job: Job, fault: Fault, point: Point) -> Counts:
     """A reply that was recorded is not asked for again."""
     if fault in ASKS_ANEW:
         return UNCOUNTED
-    more = 0
+    # A worker that was frozen when it was told that it may go on asks the model before it hears that it is over.
+    more = 1 if fault is Fault.WORKER_FREEZE and point is Point.RECORDED else 0
     if point.value.startswith("model"):
         more = 2 if fault is Fault.WORKER_KILL_TWICE else 1
     return Counts(model_calls_max=job.model_calls + more)
