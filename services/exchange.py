@@ -39,6 +39,8 @@ from tools.size import shorten
 
 DETAIL_BYTES = 600
 _BYTES_PER_TOKEN = 4
+PASSED_ON = "llm_provider-"
+"""A gateway that is widely used puts this in front of the headers of the provider behind it."""
 _EMPTY_ACCOUNT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance")
 _TOO_LONG_CODES = ("context_length_exceeded", "context_window_exceeded", "request_too_large", "string_above_max_length")
 _TOO_LONG = re.compile(
@@ -165,7 +167,8 @@ def _judge_error(arrived: Arrived, provider: Provider, status: int, body: JsonVa
 
 def _failed(arrived: Arrived, provider: Provider, action: Action, reason: Reason, words: str) -> ModelFailed:
     # A date in Retry-After is compared with the server's own clock; ours stands in where it does not tell the time.
-    headers = {"date": formatdate(arrived.at, usegmt=True), **arrived.headers}
+    passed_on = {name.removeprefix(PASSED_ON): value for name, value in arrived.headers.items()}
+    headers = {"date": formatdate(arrived.at, usegmt=True), **passed_on, **arrived.headers}
     wait_s = retry_after_s(headers) if action in (Action.WAIT, Action.RETRY) else None
     detail = shorten(" ".join(masked(words, provider).split()), DETAIL_BYTES)
     return ModelFailed(action, reason, detail, wait_s, arrived.status, arrived.history_bytes, arrived.at)

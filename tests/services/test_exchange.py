@@ -4,13 +4,14 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import formatdate
 
 import pytest
 
 from services import exchange
-from services.answer import Action, ModelAnswer
+from services.answer import Action, ModelAnswer, ModelFailed
 from services.reason import Reason
-from tests.services.answers import answer, body, error, fails, refuses, replies
+from tests.services.answers import AT, answer, body, error, fails, refuses, replies
 
 
 @dataclass(frozen=True)
@@ -126,3 +127,20 @@ def test_each_row_of_the_table_has_an_example_and_each_example_a_row() -> None:
     lines = re.findall(r"^\| (.+?) +\| .+\|$", exchange.__doc__ or "", re.MULTILINE)
     rows = [line for line in lines[1:] if not line.startswith("---")]
     assert rows == list(dict.fromkeys(example.row for example in CASES))
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [
+        ({"retry_after": "3"}, 3),
+        ({"llm_provider_retry_after": "3"}, None),
+        ({"llm_provider-retry-after": "3"}, 3),
+        ({"llm_provider-retry-after": "3", "retry_after": "5"}, 5),
+        ({"llm_provider-retry-after": formatdate(AT + 9, usegmt=True), "date": formatdate(AT + 1, usegmt=True)}, 8),
+    ],
+)
+def test_a_wait_that_a_gateway_passes_on_counts(headers: dict[str, str], wait_s: float | None) -> None:
+    """B15."""
+    value = answer(429, **headers)
+    assert isinstance(value, ModelFailed)
+    assert value.retry_after_s == wait_s
