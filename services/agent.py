@@ -180,6 +180,9 @@ async def cancelling(ctx: ObjectSharedContext, request: CancelRequest, who: str)
     ended = await over(ctx, row)
     if ended is not None:
         return {"cancelling": False, "run_id": ctx.key(), "state": ended.state.value}
+    if not await still_there(ctx, begun.invocation):
+        reason = "nothing of it is at work: it has just ended, or an operator has killed it or begun it anew"
+        return {"cancelling": False, "run_id": ctx.key(), "reason": reason}
     await ctx.object_call(stop, ctx.key(), Stop(who=who, undo=request.undo, invocation=begun.invocation))
     ctx.cancel_invocation(begun.invocation)
     return {"cancelling": True, "run_id": ctx.key(), "invocation_id": begun.invocation}

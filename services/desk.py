@@ -110,7 +110,9 @@ class Desk:
                 raise Conflict(f"there is nothing to cancel: run {run_id} is {run.state.value}. {run.reason}")
             return Cancelled(self.find(run_id), waiting)
         worker = run.trouble is None or not run.trouble.heals
-        if run.record.begun is not None and (worker or undo):
+        # Restarted from a part of its journal, a run may go on in an invocation that it has not told yet.
+        known = run.record.begun is not None and run.record.begun.invocation == active.id
+        if known and (worker or undo):
             answer = self._call(run_id, "cancel", {"undo": undo})
             worker = not isinstance(answer, HandedOver)
             if isinstance(answer, HandedOver) and undo:
@@ -118,7 +120,7 @@ class Desk:
                 return Cancelled(self.find(run_id), waiting, handed_over=True)
             if isinstance(answer, HandedOver):
                 self.admin.kill(answer.invocation)
-        if run.record.begun is None or not worker:
+        if not known or not worker:
             self.admin.cancel(active.id)
         return Cancelled(self._until(run_id, ended, SETTLE_S if worker else 0.0), waiting)
 

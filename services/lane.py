@@ -39,6 +39,11 @@ class Lane:
     """There is room in the receiver's rate for the next request."""
 
     @property
+    def place(self) -> str:
+        """Turn and number of the call, for names of steps."""
+        return f"{self.progress.call.turn}.{self.progress.call.index}"
+
+    @property
     def key(self) -> str | None:
         return self.progress.intent.key if self.progress.intent is not None else None
 

@@ -1,22 +1,56 @@
 """Asking people from a run that stands still meanwhile.
 
-Rule: the question is recorded by the run's `Decision` object; its answer wakes the run at once. The run also asks
-again by itself now and then, because a run that was restarted is woken under another name than the one it had told.
+Rule: the question is recorded by the run's `Decision` object; its answer wakes the run at once. The name that wakes it
+belongs to one invocation and is told in a call, so it comes from a recorded result: another invocation that goes on
+from this journal must make the same call. It learns from the step after the timer that it is another one, and asks
+anew. The run also asks again by itself now and then.
 Must not know: what the question is about.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 
 import restate
 from restate import ObjectContext, RestateDurableFuture
 
 from services.codec import codec
 from services.decision import Heard, Put, put
+from services.journal import Journal, Step
 from services.messages import Question, Ruling
 from services.sealed import Parcel
 
 REMIND_FIRST_S = 30.0
 REMIND_MAX_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Result of the step before a question: the name that wakes the run."""
+
+    awakeable: str
+    kind: Literal["named"] = "named"
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Result of the step after the timer of a wait."""
+
+    kind: Literal["listening"] = "listening"
+
+
+def naming(journal: Journal, about: str, awakeable: str) -> Step[Named]:
+    async def name() -> Named:
+        return Named(awakeable)
+
+    return journal.step(f"ask {about}", (Named,), name)
+
+
+def listening(journal: Journal, about: str) -> Step[Listening]:
+    async def listen() -> Listening:
+        return Listening()
+
+    return journal.step(f"listen {about}", (Listening,), listen)
 
 
 def pause_s(reminder_s: float, question: Question, heard: Heard, expires_s: float | None) -> float:
@@ -35,15 +69,19 @@ def put_to(
     )
 
 
-async def ask(ctx: ObjectContext, question: Question, expires_s: float | None, key: str) -> tuple[Ruling, float]:
-    """The ruling, and for how many seconds the run stood still. `key`: what the question is sealed under."""
-    name, answer = ctx.awakeable(serde=codec(Ruling))
+async def ask(
+    ctx: ObjectContext, journal: Journal, question: Question, expires_s: float | None
+) -> tuple[Ruling, float]:
+    """The ruling, and for how many seconds the run stood still."""
+    own, answer = ctx.awakeable(serde=codec(Ruling))
+    named = await journal.result(naming(journal, question.key, own))
     reminder_s = REMIND_FIRST_S
     while True:
-        heard = await put_to(ctx, question, name, expires_s, key)
+        heard = await put_to(ctx, question, named.awakeable, expires_s, journal.key)
         if heard.ruling is not None:
             return heard.ruling, max(0.0, heard.ruling.at - heard.asked_at)
         timer = ctx.sleep(timedelta(seconds=pause_s(reminder_s, question, heard, expires_s)))
+        await journal.result(listening(journal, question.key))
         completed, _ = await restate.wait_completed(answer, timer)
         if answer in completed:
             ruling: Ruling = await answer

@@ -19,7 +19,6 @@ from services.admission import ended_before, other_request
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.conversation import spoken
-from services.decision import Stop, Stopped, stopped
 from services.history import history
 from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order, summary
@@ -35,8 +34,8 @@ from services.people import ask as ask_people
 from services.sealed import Parcel
 from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
-from services.turn import CANCELS_MAX, Turn
-from services.undo import insist, undo
+from services.turn import Turn
+from services.undo import undo, who_cancelled
 from services.vault import encrypts
 from services.watch import About
 from tools.tool import Tool
@@ -96,7 +95,10 @@ class Run:
             state.set_root(self.ctx, opened.candidate)
             self._open(Ledger(opened.candidate, 1))
         else:
-            await self._further_pass(root, {})
+            try:
+                await self._further_pass(root, {})
+            except Restarted:
+                await self._refresh()
         told = [self.terms.instructions, summary(self._turn.ledger.rows.values())]
         instructions = (Told(text, "system", self.at) for text in told if text)
         task = Told(self.request.task, at=self.at)
@@ -220,7 +222,7 @@ class Run:
     async def _ask_person(self, key: str, text: str) -> bool:
         question = Question(key=key, kind="approval", text=text, digest="")
         self._show(RunState.WAITING_APPROVAL, text, questions=(question,))
-        ruling, waited_s = await ask_people(self.ctx, question, self.terms.approval_expires_s, self.journal.key)
+        ruling, waited_s = await ask_people(self.ctx, self.journal, question, self.terms.approval_expires_s)
         self._now(ruling.at)
         self.transcript = self.transcript.add(Waited(waited_s))
         self._show(RunState.RUNNING)
@@ -230,22 +232,10 @@ class Run:
         """What was under way is recorded first; then Done effects are undone where that was asked for."""
         if self.turn is not None:
             await self.turn.land()
-        said = await self._who_cancelled()
+        said = await who_cancelled(self.ctx, self.journal, self.at)
         self._now(said.at)
         undone = await undo(self.turn) if said.undo and self.turn is not None else ""
         return self._end(RunState.CANCELLED, "cancelled", f"cancelled by {said.who}{undone}")
-
-    async def _who_cancelled(self) -> Stop:
-        """Asks the `Decision`. A further cancel ends the call that asks, too; then it is asked again."""
-        home = self.journal.home or self.journal.invocation
-        for _ in range(CANCELS_MAX):
-            call = self.ctx.object_call(stopped, self.ctx.key(), Stopped(invocation=home))
-            try:
-                said: Stop = await insist(call)
-            except TerminalError:
-                continue
-            return said
-        return Stop(who="the operator", at=self.at)
 
     def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
         self.outside.watch.ended(self.ctx.key(), end)

@@ -39,7 +39,7 @@ from services.moves import (
 )
 from services.outside import Outside
 from services.pace import next_move
-from services.people import REMIND_MAX_S, pause_s, put_to
+from services.people import REMIND_MAX_S, listening, naming, pause_s, put_to
 from services.progress import advance, begin
 from services.terms import Terms
 from tools.size import cap
@@ -237,9 +237,21 @@ class Turn:
         self._release(lane)
         if lane.progress.intent is not None and lane.question != question:
             self._keep(lane.progress.intent)
-        if lane.question is None or lane.question.number != question.number or lane.question.kind != question.kind:
-            lane.awakeable = self.ctx.awakeable(serde=codec(Ruling))
+        asked = lane.question is not None and (lane.question.number, lane.question.kind)
         lane.question, lane.doing = question, "ask"
+        if asked == (question.number, question.kind):
+            self._put(lane, question)
+            return
+        own, answer = self.ctx.awakeable(serde=codec(Ruling))
+        step = naming(self.journal, lane.place, own)
+
+        async def named() -> None:
+            lane.awakeable = (await self.journal.result(step)).awakeable, answer
+            self._put(lane, question)
+
+        self.pending[step.future] = named
+
+    def _put(self, lane: Lane, question: Question) -> None:
         assert lane.awakeable is not None
         name, answer = lane.awakeable
         call = put_to(self.ctx, question, name, self.terms.approval_expires_s, self.journal.key)
@@ -258,6 +270,10 @@ class Turn:
         seconds = pause_s(lane.remind_s, question, heard, self.terms.approval_expires_s)
         lane.remind_s = min(REMIND_MAX_S, 2 * lane.remind_s)
         timer = self.ctx.sleep(timedelta(seconds=seconds))
+        step = listening(self.journal, lane.place)
+
+        async def listens() -> None:
+            await self.journal.result(step)
 
         async def decided() -> None:
             self.pending.pop(timer, None)
@@ -268,7 +284,7 @@ class Turn:
             self.pending.pop(answer, None)
             self._next(lane, Nudged(question))
 
-        self.pending[answer], self.pending[timer] = decided, reminded
+        self.pending[answer], self.pending[timer], self.pending[step.future] = decided, reminded, listens
 
     def _ruled(self, lane: Lane, ruling: Ruling) -> None:
         lane.question = None

@@ -1,8 +1,8 @@
-"""Undoing what a cancelled run has done: the last effect first, each as an effect of its own with its own key.
+"""After a cancel: who did it, and undoing what was done, the last effect first, each as an effect with its own key.
 
 Rule: an undo is in the ledger like any effect. Where its outcome is unknown the row says so; a cancelled run waits for
 nobody.
-Must not know: why the run was cancelled.
+Must not know: what the run was at.
 """
 
 from dataclasses import replace
@@ -10,9 +10,11 @@ from typing import TypeVar
 
 import restate
 from pydantic import JsonValue
-from restate import RestateDurableFuture, TerminalError
+from restate import ObjectContext, RestateDurableFuture, TerminalError
 
 from services.calls import Call
+from services.decision import Stop, Stopped, stopped
+from services.journal import Journal
 from services.ledger import Go, in_order
 from services.messages import Intent, IntentState
 from services.turn import CANCELS_MAX, Turn
@@ -31,6 +33,19 @@ async def insist(future: RestateDurableFuture[T]) -> T:
         except TerminalError:
             continue
     return await future
+
+
+async def who_cancelled(ctx: ObjectContext, journal: Journal, at: float) -> Stop:
+    """Asks the `Decision`. A further cancel ends the call that asks, too; then it is asked again."""
+    home = journal.home or journal.invocation
+    for _ in range(CANCELS_MAX):
+        call = ctx.object_call(stopped, ctx.key(), Stopped(invocation=home))
+        try:
+            said: Stop = await insist(call)
+        except TerminalError:
+            continue
+        return said
+    return Stop(who="the operator", at=at)
 
 
 async def undo(turn: Turn) -> str:

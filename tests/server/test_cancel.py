@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.server.stand import FOUND, KEYED, KINDS, ONCE, SET, Cell, Kind, Stand, Way
+from tests.server.test_parked import waits_of
 from tests.server.world import call, calls
 
 SOON_S = 5.0
@@ -312,3 +313,18 @@ def test_what_has_ended_or_never_began_cannot_be_cancelled(stand: Stand) -> None
     assert stand.post(cell.run_id, "cancel", {}).json()["cancelling"] is False
     assert stand.status(cell.run_id)["state"] == "completed"
     assert stand.post("nobody", "cancel", {}).status_code == 404
+
+
+def test_a_run_that_was_killed_and_restarted_from_a_part_of_its_journal(stand: Stand) -> None:
+    """B23, B42"""
+    cell = stand.begin_one(KEYED, grant={"approve_above_cents": {"charge_card": -1}})
+    stand.until(cell.run_id, "waiting_approval")
+    waits_of(stand, cell.invocation)
+    length = len(stand.journal(cell.invocation))
+    stand.kill_invocation(cell.invocation)
+    # Nothing is there that could be cancelled, and nobody is told that it was.
+    refused = stand.post(cell.run_id, "cancel", {}).json()
+    assert refused["cancelling"] is False and "killed" in refused["reason"]
+    waits_of(stand, stand.restart(cell.invocation, length - 4))
+    cancel(cell)
+    assert ends(cell)["state"] == "cancelled" and not cell.effects()
