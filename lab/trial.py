@@ -152,7 +152,10 @@ class Trial:
             return "unreachable"
         if status == 404:
             return "absent"
-        return target.state(told) if 200 <= status < 300 else f"status {status}"
+        try:
+            return target.state(told) if 200 <= status < 300 else f"status {status}"
+        except (KeyError, IndexError, TypeError):
+            return f"unreadable: {told}"
 
     def rest(self, within_s: float = REST_S) -> None:
         """Wait until the runs have ended or wait for a person. What is not at rest in time stays as it was seen."""
