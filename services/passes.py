@@ -6,7 +6,7 @@ Must not know: what a pass does.
 
 from dataclasses import dataclass
 from typing import Literal
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from restate import TerminalError
 
@@ -27,6 +27,12 @@ class Opened:
     key: str = PLAIN
     """Name of the key that this journal's writes are sealed under, so that a replay writes the same."""
     kind: Literal["opened"] = "opened"
+
+
+def jitter(root: UUID, turn: int, failures: int) -> float:
+    """From 0 to 1, to spread waits. Restate's own random is another in another invocation that goes on from the same
+    journal, and the wait is shown in the state."""
+    return uuid5(root, f"wait {turn}.{failures}").int / 2**128
 
 
 class Over(Exception):

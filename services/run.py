@@ -29,7 +29,7 @@ from services.model import Fail, plan
 from services.notice import TOLD, Event, Tell
 from services.outside import MODEL, Outside
 from services.pace import ask_for_room, said
-from services.passes import Denied, Opened, Over, is_cancel
+from services.passes import Denied, Opened, Over, is_cancel, jitter
 from services.people import ask as ask_people
 from services.sealed import Parcel
 from services.terms import terms_of
@@ -150,7 +150,8 @@ class Run:
             if isinstance(answer, ModelReply):
                 self.transcript = self.transcript.add(answer.replied(number))
                 return None
-            what = plan(failures, answer, self.provider, self.ctx.random().random())
+            drawn = jitter(self._turn.ledger.root, number, len(failures))
+            what = plan(failures, answer, self.provider, drawn)
             failures.append(answer)
             if isinstance(what, Fail):
                 return self._end(RunState.FAILED, what.reason.value, what.detail)

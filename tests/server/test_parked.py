@@ -332,3 +332,37 @@ def test_a_run_that_asks_for_more_turns_can_be_restarted_from_every_index(stand:
         assert stand.decide(cell.run_id, asked, "approve").status_code == 200, (prefix, key, asked)
         stand.until(cell.run_id, "completed", wait_s=10)
         assert cell.applied() == 1 and not stand.bugs(again), prefix
+
+
+def test_a_run_that_waited_and_doubted_changes_nothing_when_it_is_restarted_from_every_index(stand: Stand) -> None:
+    """B42: waits whose length is drawn, look-ups, repeats and a person's word are in this journal."""
+    stand.behave("charge", fail={"status": 503}, times=1)
+    stand.behave("transfer", lose_answer="after_commit", times=1)
+    stand.behave("sms", lose_answer="after_commit", times=1)
+    run_id = stand.run_id("doubts")
+    made = calls(
+        call("charge_card", customer_id=run_id, amount_cents=100),
+        call("transfer_money", to_account=run_id, amount_cents=100),
+        call("send_sms", to="+491", text=run_id),
+    )
+    first_reply = {"attempts": [{"status": 503}, made]}
+    first = stand.submit(run_id, stand.script(first_reply, {"content": "done"}, name=run_id))
+    question = stand.until(run_id, "outcome_unknown")["questions"][0]
+    assert stand.decide(run_id, question["key"], "happened", receiver_id="sms_1").status_code == 200
+    ended = stand.until(run_id, "completed")
+    kinds = [entry["entry_type"] for entry in stand.journal(first)]
+    assert kinds.count("Command: Sleep") >= 3
+    requests = len(stand.requests(ended))
+    cuts = 0
+    for prefix in [None, *range(1, len(kinds))]:
+        try:
+            again = stand.restart(first, prefix)
+        except NoSuchCut:
+            continue
+        cuts += 1
+        answer = stand.attach(again, timeout_s=5)
+        assert (answer.status_code, answer.json()["state"]) == (200, "completed"), (prefix, answer.text)
+        assert not stand.bugs(again), prefix
+    assert cuts > 15
+    assert len(stand.requests(ended)) == requests
+    assert [len(stand.effects_of(effect, run_id)) for effect in ("charge", "transfer", "sms")] == [1, 1, 1]
