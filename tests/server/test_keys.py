@@ -177,6 +177,7 @@ def test_a_key_holds_nothing_about_anybody(stand: Stand) -> None:
     assert UUID(str(key)).version == 5 and len(str(key)) <= 255
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("again", ["the same", "reworded", "written otherwise"])
 def test_what_is_unknown_is_not_asked_for_under_another_key(stand: Stand, again: str) -> None:
     """B43"""

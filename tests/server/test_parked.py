@@ -215,6 +215,7 @@ def test_not_happened_is_decided_once_for_each_question(stand: Stand) -> None:
     assert [ruling["choice"] for ruling in ended["ledger"][0]["rulings"]] == ["did_not_happen"] * 2
 
 
+@pytest.mark.long
 def test_a_parked_run_holds_no_place_at_the_worker(stand: Stand) -> None:
     """B35"""
     cells = [stand.begin_one(KEYED, grant=ALWAYS) for _ in range(40)]
