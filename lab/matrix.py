@@ -93,9 +93,16 @@ CUTS = 24
 IN_DOUBT = frozenset({Point.BEFORE, Point.ARRIVED, Point.APPLIED, Point.UNRECORDED})
 """Here a worker that takes over cannot know by itself whether the request has left."""
 ASKS_ANEW = frozenset(
-    {Fault.RESTARTED_SCRATCH, Fault.RESTARTED_CUTS, Fault.MODEL_KILL, Fault.DRIFT_WORDS, Fault.RESTARTED_ENDED}
+    {
+        Fault.RESTARTED_SCRATCH,
+        Fault.RESTARTED_CUTS,
+        Fault.RESTARTED_ENDED,
+        Fault.MODEL_KILL,
+        Fault.DRIFT_WORDS,
+        Fault.LEADER_KILL,
+    }
 )
-"""Here the model may be asked more than once more."""
+"""Here the model may be asked more often: from the start, or until it is back, or whenever the lead changes hands."""
 ALONE_FAULTS = frozenset(fault for fault, _, _ in ALONE)
 
 
@@ -176,14 +183,12 @@ def promised(kind: Class, fault: Fault, point: Point) -> frozenset[Verdict]:
 
 
 def _model_limit(job: Job, fault: Fault, point: Point) -> Counts:
-    """A reply that was recorded is not asked for again."""
+    """A reply that was recorded is not asked for again; one that a strike cut off is, and so is one of an attempt that
+    the server gave up by itself on a busy machine."""
     if fault in ASKS_ANEW:
         return UNCOUNTED
-    # A worker that was frozen when it was told that it may go on asks the model before it hears that it is over.
-    more = 1 if fault is Fault.WORKER_FREEZE and point is Point.RECORDED else 0
-    if point.value.startswith("model"):
-        more = 2 if fault is Fault.WORKER_KILL_TWICE else 1
-    return Counts(model_calls_max=job.model_calls + more)
+    struck = 2 if fault is Fault.WORKER_KILL_TWICE else 1
+    return Counts(model_calls_max=job.model_calls + 1 + (struck if point.value.startswith("model") else 0))
 
 
 def _by_promise(target: Target, job: str, group: Group) -> Iterator[Cell]:
