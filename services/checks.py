@@ -19,7 +19,7 @@ import httpx
 
 from services.answer import ModelReply
 from services.app import provider_of
-from services.deadlines import Timeouts
+from services.deadlines import Timeouts, longest_s
 from services.deadlines import fault as timeout_fault
 from services.fleet import Fleet, Refused, Unreachable, cause_of
 from services.model import Model
@@ -67,7 +67,7 @@ def checks(settings: Settings, worker: str, ask_model: bool) -> Iterator[Check]:
             yield from registration(fleet, worker)
         else:
             yield Check("registration", State.SKIPPED, "Restate does not answer")
-        yield timeouts(settings)
+        yield timeouts(settings, fleet if reachable.state in (State.OK, State.NOTE) else None)
         yield leaving(settings.shutdown_s)
         yield retentions(settings, fleet if reachable.state in (State.OK, State.NOTE) else None)
     finally:
@@ -175,12 +175,20 @@ def registration(fleet: Fleet, worker: str) -> Iterator[Check]:
         yield Check("registration", State.WRONG, str(error), "look at Restate's log")
 
 
-def timeouts(settings: Settings) -> Check:
+def timeouts(settings: Settings, fleet: Fleet | None) -> Check:
     limits = Timeouts(settings.inactivity_s, settings.abort_s)
     sentence = timeout_fault(limits, settings.model_deadline_s, TOOLS)
     if sentence is not None:
         return Check("time-outs", State.WRONG, sentence, "as it says")
-    tool_s = max(tool.send_deadline_s for tool in TOOLS)
+    row = agent_of(fleet)
+    known = (
+        Timeouts(duration_s(row["inactivity_timeout"]) or 0, duration_s(row["abort_timeout"]) or 0) if row else limits
+    )
+    if known != limits:
+        seen = f"Restate was told {known.inactivity_s:g} s and {known.abort_s:g} s when the worker was registered"
+        wanted = f"PAWL_INACTIVITY_S and PAWL_ABORT_S are {limits.inactivity_s:g} and {limits.abort_s:g}"
+        return Check("time-outs", State.WRONG, f"{seen}; {wanted}", "python -m services.register")
+    tool_s = max(map(longest_s, TOOLS))
     return Check(
         "time-outs",
         State.OK,
@@ -215,14 +223,19 @@ def retentions(settings: Settings, fleet: Fleet | None) -> Check:
 
 def kept_of(fleet: Fleet | None) -> Kept | None:
     """What Restate keeps of calls of the agent; None where it cannot be asked."""
+    row = agent_of(fleet)
+    if row is None:
+        return None
+    return Kept(duration_s(row.get("idempotency_retention")), duration_s(row.get("journal_retention")))
+
+
+def agent_of(fleet: Fleet | None) -> dict[str, Any] | None:
+    """What Restate knows of the agent; None where it cannot be asked, or does not know it."""
     try:
         rows: Sequence[dict[str, Any]] = [] if fleet is None else fleet.services()
     except (Unreachable, Refused):
         return None
-    for row in rows:
-        if row["name"] == "Agent":
-            return Kept(duration_s(row.get("idempotency_retention")), duration_s(row.get("journal_retention")))
-    return None
+    return next((row for row in rows if row["name"] == "Agent"), None)
 
 
 def duration_s(text: str | None) -> float | None:

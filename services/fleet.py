@@ -122,7 +122,12 @@ def offer_of(services: list[dict[str, Any]]) -> Offer:
         for service in services
         for handler in service["handlers"]
     }
-    return Offer(next(iter(codes)) if len(codes) == 1 else None, kinds)
+    timeouts = {
+        service["name"]: f"{service['inactivity_timeout']} and {service['abort_timeout']}"
+        for service in services
+        if service.get("inactivity_timeout") and service.get("abort_timeout")
+    }
+    return Offer(next(iter(codes)) if len(codes) == 1 else None, kinds, timeouts)
 
 
 def await_answer(ask: Callable[[], httpx.Response], what: str, end: float) -> None:

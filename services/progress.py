@@ -47,6 +47,8 @@ from tools.status import only_of_itself
 IN_FLIGHT_MAX_S = 60.0
 """How long a receiver may go on saying that it still works on the key, or that it has not finished, before a
 person is asked."""
+ASKED_WAIT_MAX_S = 4 * 3600.0
+"""The longest that a receiver that turned a request away may make the run wait for the next: hours, not days."""
 RECALL = "A request that is still under way cannot be recalled: did_not_happen sends another."
 LOOK_UPS_MAX = 5
 """A look-up that gets no answer is tried so often; then a person decides without it."""
@@ -159,10 +161,10 @@ def final(progress: Progress, answer: Done | Rejected, at: float) -> tuple[Progr
 
 
 def not_sent(progress: Progress, answer: NotSent, at: float) -> tuple[Progress, Move]:
-    if progress.sends < progress.does.attempts and not answer.last:
-        seconds = answer.retry_after_s if answer.retry_after_s is not None else backoff_s(progress.sends)
-        if progress.doubt is None or in_time(progress, at + seconds):
-            return again(progress, at, seconds, answer.reason)
+    seconds = answer.retry_after_s if answer.retry_after_s is not None else backoff_s(progress.sends)
+    more = progress.sends < progress.does.attempts and not answer.last and seconds <= ASKED_WAIT_MAX_S
+    if more and (progress.doubt is None or in_time(progress, at + seconds)):
+        return again(progress, at, seconds, answer.reason)
     if progress.doubt is not None and progress.intent is not None:
         return look_or_ask(progress, progress.doubt.reason)
     if progress.intent is not None:

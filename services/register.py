@@ -15,7 +15,18 @@ import typer
 
 from services.fleet import Fleet, Refused, Unreachable
 from services.settings import BadSettings, load
-from services.versions import UNMARKED, Deployment, Offer, bound_to, change, counts, lost, same_address, total
+from services.versions import (
+    UNMARKED,
+    Deployment,
+    Offer,
+    bound_to,
+    change,
+    counts,
+    lost,
+    other_timeouts,
+    same_address,
+    total,
+)
 
 WAIT_S = 30.0
 
@@ -47,6 +58,11 @@ def register(admin: str, worker: str, wait_s: float, leave: Leave = NONE) -> str
         served, known = fleet.served(worker, end), fleet.deployments()
         at_address = next((each for each in known if same_address(each.uri, worker)), None)
         if at_address is not None and change(at_address.offer, served).same:
+            told = other_timeouts(at_address.offer, served)
+            if told:
+                # The same code: no call depends on how long Restate's patience was before.
+                fleet.register(worker, replace=True, breaking=True)
+                return f"{worker} is registered anew as {at_address.id}, with the same code; time-outs: {told}"
             return same(fleet, at_address, known, leave)
         check_lost(known, served, worker, leave)
         if at_address is not None:

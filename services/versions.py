@@ -7,18 +7,19 @@ Must not know: HTTP, SQL.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 UNMARKED = "unmarked"
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What an address serves: the digest of its code, None where it does not say, and its handlers with their kinds
-    (`Agent/run`: `Exclusive`)."""
+    """What an address serves: the digest of its code, None where it does not say, its handlers with their kinds
+    (`Agent/run`: `Exclusive`), and the time-outs of each service as Restate writes them (`45s and 2m 15s`)."""
 
     code: str | None
     handlers: Mapping[str, str]
+    timeouts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,14 @@ class Change:
 def change(registered: Offer, served: Offer) -> Change:
     old, new = set(registered.handlers.items()), set(served.handlers.items())
     return Change(registered.code, served.code, names(new - old), names(old - new))
+
+
+def other_timeouts(registered: Offer, served: Offer) -> str:
+    """The services whose time-outs are set otherwise than they are known, in words; empty where none is."""
+    changed = {name: (registered.timeouts.get(name), told) for name, told in served.timeouts.items()}
+    return ", ".join(
+        f"{name} from {old} to {new}" for name, (old, new) in sorted(changed.items()) if old not in (None, new)
+    )
 
 
 def names(handlers: set[tuple[str, str]]) -> tuple[str, ...]:

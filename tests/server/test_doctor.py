@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lab.ports import free_port
 from lab.process import environment
 from lab.stack import Stack
 from services.checks import duration_s
+from services.register import register
 from tests.server.editions import edition, put_back, put_in_place
 from tests.server.stand import QUICK
 from tests.server.test_versions import STEP_MORE
@@ -73,6 +75,27 @@ WRONG = {
     "time-outs": ({"PAWL_INACTIVITY_S": "5"}, ["PAWL_INACTIVITY_S is 5", "send_deadline_s"]),
     "retentions": ({"PAWL_RETENTION_S": "3600"}, ["PAWL_RETENTION_S is 3600"]),
 }
+
+
+def test_other_time_outs_than_restate_was_told_are_seen_and_register_tells_it(place: World) -> None:
+    """B18"""
+    good, url = place.stack.workers[0].command, place.stack.url(place.stack.workers[0])
+    env = {"PAWL_INACTIVITY_S": "50"}
+    code, found = doctor(place, **env)
+    assert (code, found["time-outs"][0]["state"]) == (1, "wrong")
+    assert "Restate was told 45 s and 135 s" in found["time-outs"][0]["seen"]
+    place.stack.workers[0].kill()
+    place.stack.workers[0].command = replace(good, env={**good.env, **env})
+    try:
+        place.stack.workers[0].start()
+        assert "time-outs: Agent from 45s and 2m 15s to 50s and 2m 15s" in register(place.stack.at.admin, url, 10)
+        assert "already registered" in register(place.stack.at.admin, url, 10)
+        assert doctor(place, **env)[0] == 0
+    finally:
+        place.stack.workers[0].kill()
+        place.stack.workers[0].command = good
+        place.stack.workers[0].start()
+        register(place.stack.at.admin, url, 10)
 
 
 @pytest.mark.parametrize("name", WRONG)

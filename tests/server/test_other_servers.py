@@ -2,7 +2,7 @@
 own model. Each is an optional test, skipped where its server is not installed:
 
     python3 -m venv .pawl/others && .pawl/others/bin/pip install fakellm 'litellm[proxy]'
-    PATH="$PWD/.pawl/others/bin:$PATH" .venv/bin/python -m pytest tests/server/test_other_servers.py -m ""
+    PATH="$PWD/.pawl/others/bin:$PATH" .venv/bin/python -m pytest tests/server/test_other_servers.py -m long
 """
 
 import json

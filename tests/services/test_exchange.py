@@ -8,6 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
+from lab.paths import ROOT
 from services import exchange
 from services.answer import Action, ModelAnswer, ModelFailed
 from services.reason import Reason
@@ -127,6 +128,12 @@ def test_each_row_of_the_table_has_an_example_and_each_example_a_row() -> None:
     lines = re.findall(r"^\| (.+?) +\| .+\|$", exchange.__doc__ or "", re.MULTILINE)
     rows = [line for line in lines[1:] if not line.startswith("---")]
     assert rows == list(dict.fromkeys(example.row for example in CASES))
+
+
+def test_the_text_for_people_has_the_same_rows() -> None:
+    text = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| .+ \|$", text[text.index("| answer |") :], re.MULTILINE)
+    assert rows[2:-1] == list(dict.fromkeys(example.row for example in CASES))
 
 
 @pytest.mark.parametrize(

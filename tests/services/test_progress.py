@@ -175,6 +175,15 @@ def test_what_is_not_found_after_the_last_attempt_is_a_person_s_to_decide() -> N
     assert isinstance(move, Ask) and progress.row.attempts == KEYED.attempts
 
 
+def test_a_receiver_may_ask_for_a_wait_of_hours_and_not_of_days() -> None:
+    """B15"""
+    limited = NotSent("too many requests", retry_after_s=7200)
+    progress, move = go(start(KEYED)[0], sealed(), answered(limited))
+    assert isinstance(move, Wait) and (move.seconds, move.then) == (7200, Seal(IntentState.ARMED))
+    progress, move = go(start(KEYED)[0], sealed(), answered(replace(limited, retry_after_s=86_400)))
+    assert isinstance(move, Settled) and progress.row.state is IntentState.NOT_SENT
+
+
 def test_a_stored_error_is_never_followed_by_another_send() -> None:
     """B39"""
     progress, move = go(start(KEYED)[0], sealed(), answered(STORED))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from services.version import code_version
-from services.versions import Deployment, Offer, Open, change, drain, lost
+from services.versions import Deployment, Offer, Open, change, drain, lost, other_timeouts
 from tools import TOOLS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -28,6 +28,15 @@ def test_handlers_that_came_went_or_changed_their_kind_are_named() -> None:
     made = change(OLD, Offer("a1", handlers))
     assert made.added == ("Agent/ping", "Agent/status")
     assert made.removed == ("Agent/status", "Turn/carry")
+
+
+def test_other_time_outs_of_the_same_code_are_named() -> None:
+    was = replace(OLD, timeouts={"Agent": "45s and 2m", "Turn": "1m and 10m"})
+    assert other_timeouts(was, replace(was, timeouts={"Agent": "45s and 2m"})) == ""
+    assert other_timeouts(OLD, was) == ""
+    now = replace(was, timeouts={"Agent": "50s and 2m", "Turn": "1m and 9m"})
+    assert other_timeouts(was, now) == "Agent from 45s and 2m to 50s and 2m, Turn from 1m and 10m to 1m and 9m"
+    assert change(was, now).same
 
 
 def test_only_what_callers_reach_now_can_be_lost() -> None:
