@@ -350,6 +350,15 @@ def the_receiver_is_killed_before_it_applied(stand: Stand) -> Cells:
     return killed_around(stand, "arrived", stand.stack.receiver_process)
 
 
+@fault("done", "done", "done", "not applied", "not applied", long=True)
+def the_receiver_is_killed_while_it_works_on_it(stand: Stand) -> Cells:
+    cells = behaving(stand, slow_ms=3000, times=1)
+    stand.wait(lambda: all(cell.arrived() for cell in cells.values()), "all requests")
+    stand.stack.receiver_process.kill()
+    stand.stack.receiver_process.start()
+    return cells
+
+
 @fault("done", "done", "done", "done", "applied")
 def the_receiver_is_killed_when_it_had_applied(stand: Stand) -> Cells:
     return killed_around(stand, "applied", stand.stack.receiver_process)

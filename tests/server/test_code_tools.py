@@ -151,7 +151,13 @@ def test_a_cancel_during_the_slow_one_records_it_and_starts_nothing(stand: Stand
     assert stand.model_requests(run_id) == 1
 
 
-@pytest.mark.parametrize("form", ["bare", "base", "in_finally", "with_suppress", "in_wrapper"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "bare",
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("base", "in_finally", "with_suppress", "in_wrapper")),
+    ],
+)
 def test_a_tool_that_swallows_everything_waits_for_its_approval_all_the_same(stand: Stand, form: str) -> None:
     """B22"""
     run_id = ask(stand, form, call(f"swallows_{form}", subject=stand.tag))
@@ -182,6 +188,21 @@ def test_attempts_of_a_tool_are_exact(stand: Stand, tool: str, reads: int) -> No
     stand.until(run_id, "completed")
     assert read(stand, f"{stand.tag}-{tool}") == reads
     assert "TimeoutError" in told(stand, run_id)[0]
+
+
+@pytest.mark.long
+def test_sixty_runs_with_a_slow_tool_queue_and_none_fails(stand: Stand) -> None:
+    """B29"""
+    waiting = ask(stand, "waits", call("swallows_bare", subject=f"{stand.tag}-waits"))
+    key = stand.until(waiting, "waiting_approval")["questions"][0]["key"]
+    runs = [ask(stand, f"slow-{n}", call("sleeps", subject=f"{stand.tag}-{n}-", seconds=4)) for n in range(60)]
+    begun = time.monotonic()
+    assert stand.decide(waiting, key, "approve").status_code == 200
+    assert time.monotonic() - begun < 1
+    for run_id in runs:
+        ended = stand.until(run_id, "completed", "outcome_unknown")
+        assert [row["state"] for row in ended["ledger"]] == ["done"]
+    assert [made(stand, f"{stand.tag}-{n}-") for n in range(60)] == [1] * 60
 
 
 @pytest.mark.parametrize("tool", ["sleeps", "blocks_in_async"])

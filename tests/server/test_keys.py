@@ -45,7 +45,7 @@ def test_calls_that_share_an_id_are_calls_of_their_own(stand: Stand) -> None:
     assert made == answered and len(set(made)) == 5 and all(made)
 
 
-@pytest.mark.parametrize("repeats", [2, 3])
+@pytest.mark.parametrize("repeats", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_an_id_that_comes_back_after_a_crash_is_no_other_key(stand: Stand, repeats: int) -> None:
     """B06"""
     gate = stand.stack.receiver.gate("charge", "applied")
@@ -73,7 +73,7 @@ def test_bytes_that_are_other_ones_each_time_are_fixed_before_they_leave(stand: 
     run_id = stand.run_id("whim")
     whim = call("charge_with_a_whim", customer_id=stand.tag, **MONEY)
     stand.submit(run_id, stand.script(calls(whim), {"content": "done"}, name=run_id))
-    for _ in range(3):
+    for _ in range(2):
         assert gate.wait_held(10)
         stand.a.kill()
         following = stand.stack.receiver.gate("charge", "applied")
@@ -83,7 +83,7 @@ def test_bytes_that_are_other_ones_each_time_are_fixed_before_they_leave(stand: 
     gate.release()
     ended = stand.until(run_id, "completed")
     requests = stand.requests(ended, "charge")
-    assert len(requests) == 4 and len({row["digest"] for row in requests}) == 1
+    assert len(requests) == 3 and len({row["digest"] for row in requests}) == 1
     assert len(stand.effects_of("charge", stand.tag)) == 1
     assert not ended["ledger"][0]["alarm"]
 

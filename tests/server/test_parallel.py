@@ -64,7 +64,7 @@ def last_history(stand: Stand, run_id: str) -> list[dict[str, Any]]:
     return messages
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_parallel_calls_survive_a_kill_at_a_random_step(stand: Stand, seed: int) -> None:
     """B21"""
     once_through(stand, seed)
@@ -72,9 +72,47 @@ def test_parallel_calls_survive_a_kill_at_a_random_step(stand: Stand, seed: int)
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seeds", [range(4, 29), range(29, 54)], ids=["25", "50"])
+@pytest.mark.parametrize("seeds", [range(2, 28), range(28, 54)], ids=["25", "50"])
 def test_parallel_calls_survive_many_kills(stand: Stand, seeds: range) -> None:
     """B21"""
     for seed in seeds:
         once_through(stand, seed)
         stand.restore()
+
+
+def test_a_crash_leaves_one_of_several_that_go_alone_in_doubt(stand: Stand) -> None:
+    """B21, B45"""
+    run_id = stand.run_id("alone")
+    subjects = [f"{run_id}-{n}" for n in range(4)]
+    texts = [call("send_sms", to="+491", text=subject) for subject in subjects]
+    gate = stand.stack.receiver.gate("sms", "applied")
+    stand.submit(run_id, stand.script(calls(*texts), {"content": "done"}, name=run_id))
+    assert gate.wait_held(10)
+    assert [len(stand.effects_of("sms", subject)) for subject in subjects] == [1, 0, 0, 0]
+    stand.a.kill()
+    gate.release()
+    stand.a.start()
+    parked = stand.until(run_id, "outcome_unknown")
+    assert [row["state"] for row in parked["ledger"]] == ["unknown", "done", "done", "done"]
+    assert stand.decide(run_id, parked["questions"][0]["key"], "happened").status_code == 200
+    stand.until(run_id, "completed")
+    assert [len(stand.effects_of("sms", subject)) for subject in subjects] == [1] * 4
+
+
+def test_what_may_be_moved_is_given_out_in_the_model_s_order(stand: Stand) -> None:
+    run_id = stand.run_id("grant")
+    sums = [600, 500, 300, 200]
+    made = [call("charge_card", customer_id=f"{run_id}-{cents}", amount_cents=cents) for cents in sums]
+    grant = {"total_cents": 1000, "each_cents": 900, "currency": "EUR"}
+    stand.behave("charge", lose_answer="after_commit", times=1)
+    task = stand.script(calls(*made), {"content": "done"}, name=run_id)
+    ended = stand.run(run_id, task, grant=grant)
+    assert [row["amount_cents"] for row in ended["ledger"]] == [600, 300]
+    assert [len(stand.effects_of("charge", f"{run_id}-{cents}")) for cents in sums] == [1, 0, 1, 0]
+    answers = [message["content"] for message in last_history(stand, run_id) if message["role"] == "tool"]
+    assert "above the 400" in answers[1] and "above the 100" in answers[3]
+    further = [call("charge_card", customer_id=f"{run_id}-more", amount_cents=cents) for cents in (101, 100)]
+    stand.script(calls(*made, *further), {"content": "done"}, name=run_id)
+    ended = stand.run(run_id, task, again=2, grant=grant)
+    assert sum(row["amount_cents"] for row in ended["ledger"]) == 1000
+    assert len(stand.effects_of("charge", f"{run_id}-more")) == 1

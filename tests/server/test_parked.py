@@ -67,7 +67,9 @@ def test_a_worker_that_was_restarted_meanwhile_answers_too(stand: Stand) -> None
     assert cell.applied() == 1
 
 
-@pytest.mark.parametrize("what", ["worker", "server", "both"])
+@pytest.mark.parametrize(
+    "what", ["worker", pytest.param("server", marks=pytest.mark.long), pytest.param("both", marks=pytest.mark.long)]
+)
 def test_a_decision_that_was_given_is_not_lost(stand: Stand, what: str) -> None:
     """B35, B36"""
     cell, key = parked(stand)
@@ -100,7 +102,10 @@ def test_a_decision_on_a_run_that_was_killed_and_submitted_again(stand: Stand) -
     assert cell.applied() == 1 and len(ended["ledger"]) == 1
 
 
-@pytest.mark.parametrize("point", ["before", "applied", "answered"])
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param("before", marks=pytest.mark.long), "applied", pytest.param("answered", marks=pytest.mark.long)],
+)
 def test_an_approval_is_used_once_whatever_dies_afterwards(stand: Stand, point: str) -> None:
     """B36"""
     cell, key = parked(stand)
@@ -251,6 +256,7 @@ def test_nothing_is_decided_that_nobody_asks(stand: Stand) -> None:
     assert cell.applied() == 1 and ended["ledger"][0]["rulings"] == []
 
 
+@pytest.mark.long
 def test_an_approval_of_an_earlier_pass_does_not_run_out_before_it_is_asked_for(stand: Stand) -> None:
     """B36"""
     worker = stand.third({"PAWL_APPROVAL_EXPIRES_S": "3"})
@@ -315,6 +321,7 @@ def test_an_approved_run_that_ended_changes_nothing_when_it_is_restarted_from_ev
     assert cell.applied() == 1 and len(cell.requests()) == requests
 
 
+@pytest.mark.long
 def test_a_run_that_asks_for_more_turns_can_be_restarted_from_every_index(stand: Stand) -> None:
     """B42"""
     stand.lead_to(stand.third({"PAWL_ON_LIMIT": "ask"}))
