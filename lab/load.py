@@ -1,23 +1,24 @@
 """Load on a handler: so many runs, so many at once, and what they took.
 
 Rule: bounded in count; each answer is checked; times are of this machine at this moment, so only ratios of one
-sitting mean anything.
+sitting mean anything. The client is the leanest there is at hand, because it shares the machine with what it measures.
 Must not know: what is behind the address.
 """
 
 import asyncio
-import os
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
-import httpx
+import aiohttp
 
+from lab import pids
 from lab.errors import LabError
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 300.0
+SETTLED_STATUSES = (200, 202)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,32 +30,64 @@ class Measured:
     cpu_ms: float
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How one run is submitted, to be answered at its end."""
+
+    url: str
+    body: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """How long all runs took together, and each of them."""
+
+    seconds: float
+    times_s: tuple[float, ...]
+
+
 def load(address: Callable[[int], str], runs: int, at_once: int, pid: int) -> Measured:
     """Sends `runs` runs, `at_once` at a time, to `address(number)`. Raises LabError where one did not complete."""
     before_s = cpu_s(pid)
-    took_s, times_s = asyncio.run(_load(address, runs, at_once))
-    return Measured(runs / took_s, 1000 * median(times_s), 1000 * (cpu_s(pid) - before_s) / runs)
+    driven = drive(lambda number: Request(address(number), {"task": "empty steps"}), runs, at_once)
+    return Measured(runs / driven.seconds, 1000 * median(driven.times_s), 1000 * (cpu_s(pid) - before_s) / max(1, runs))
 
 
-async def _load(address: Callable[[int], str], runs: int, at_once: int) -> tuple[float, list[float]]:
+def drive(request: Callable[[int], Request], runs: int, at_once: int) -> Driven:
+    """Sends `request(number)` for each run, `at_once` at a time. Raises LabError where one did not complete."""
+    return asyncio.run(_drive(request, runs, at_once))
+
+
+async def _drive(request: Callable[[int], Request], runs: int, at_once: int) -> Driven:
     numbers, times_s = iter(range(runs)), list[float]()
-    limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
-    async with httpx.AsyncClient(timeout=TIMEOUT_S, limits=limits, trust_env=False) as client:
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
+    async with aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=at_once)) as client:
 
         async def one_after_the_other() -> None:
             for number in numbers:
+                asked = request(number)
                 began = time.perf_counter()
-                answer = await client.post(address(number), json={"task": "empty steps"})
-                if answer.status_code != 200 or answer.json()["state"] != "completed":
-                    raise LabError(f"a run was answered with {answer.status_code}: {answer.text[:300]}")
+                async with client.post(asked.url, json=asked.body) as answer:
+                    said, status = await answer.read(), answer.status
+                check(asked.url, status, said)
                 times_s.append(time.perf_counter() - began)
 
         began = time.perf_counter()
-        await asyncio.gather(*(one_after_the_other() for _ in range(at_once)))
-        return time.perf_counter() - began, times_s
+        try:
+            await asyncio.gather(*(one_after_the_other() for _ in range(at_once)))
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise LabError(f"a run was not answered: {error!r}") from error
+        return Driven(time.perf_counter() - began, tuple(times_s))
 
 
-def cpu_s(pid: int) -> float:
-    """Seconds of processor time that a process has used, in user and system mode."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def check(url: str, status: int, said: bytes) -> None:
+    """Raises LabError where the answer is not that of a completed run."""
+    try:
+        completed = status in SETTLED_STATUSES and json.loads(said)["state"] == "completed"
+    except (ValueError, KeyError, TypeError):
+        completed = False
+    if not completed:
+        raise LabError(f"a run at {url} was answered with {status}: {said[:300].decode(errors='replace')}")
+
+
+cpu_s = pids.cpu_s

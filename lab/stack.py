@@ -31,7 +31,8 @@ class Stack:
     """See the module. `folder` holds data and logs; the same folder again continues with the same data.
 
     Of several workers the first is registered; the others only listen, until something is put before them.
-    `grace_s` is what the parts get to finish what they are at when the stack is closed.
+    `grace_s` is what the parts get to finish what they are at when the stack is closed. `mocks` is the program that
+    stands for receiver and model.
     """
 
     def __init__(  # noqa: PLR0913  all of it by name, and all of it usual
@@ -45,10 +46,12 @@ class Stack:
         worker_env: Mapping[str, str] | None = None,
         server_env: Mapping[str, str] | None = None,
         grace_s: float = GRACE_S,
+        mocks: str = "mocks",
     ) -> None:
         self.folder = folder
         self.logs = folder / "logs"
         self.grace_s = grace_s
+        self._mocks = mocks
         self.ports = ports or all_free()
         self.at = Addresses(
             ingress=f"http://{HOST}:{self.ports.ingress}",
@@ -160,7 +163,7 @@ class Stack:
         database = self.folder / f"{name}.sqlite"
         return Command(
             name=name,
-            argv=(sys.executable, "-m", "mocks", name, "--host", HOST, "--port", str(port), "--db", str(database)),
+            argv=(sys.executable, "-m", self._mocks, name, "--host", HOST, "--port", str(port), "--db", str(database)),
             env={},
             log=self.logs / f"{name}.log",
             port=port,

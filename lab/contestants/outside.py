@@ -20,7 +20,7 @@ TOOLS: list[Any] = json.loads(Path(__file__).with_name("tools.json").read_text(e
 TURNS_MAX = 500
 TIMEOUT_S = 30.0
 # Conflict says that the same key is being worked on right now: a killed worker's request may still be under way.
-_MAY_WORK_LATER = frozenset({408, 409, 425, 429})
+MAY_WORK_LATER = frozenset({408, 409, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Receiver:
         method, path, body = request(tool, arguments, key)
         headers = {} if key is None or method == "GET" else {"Idempotency-Key": key}
         answer = await self._client.request(method, path, json=body, headers=headers)
-        if answer.is_server_error or answer.status_code in _MAY_WORK_LATER:
+        if answer.is_server_error or answer.status_code in MAY_WORK_LATER:
             answer.raise_for_status()
         return answer.text
 

@@ -4,6 +4,7 @@ Rule: the lab reads this file without any peer's package; each worker runs in th
 """
 
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -92,8 +93,30 @@ WITH_KEY = tuple(
 TARGETS: tuple[Target, ...] = tuple(target for pair in zip(WITHOUT_KEY, WITH_KEY, strict=True) for target in pair)
 
 
+def by_hand(name: str, title: str, module: str, service: str = "", clients: str = "") -> Target:
+    """A loop without a framework, in the environment of the lab itself. With a service: on Restate."""
+    made = Target(
+        name=name,
+        title=title,
+        argv=lambda _listen, _at: (sys.executable, "-m", f"lab.contestants.{module}"),
+        env=lambda listen, at: {**_env(keyed=bool(service))(listen, at), "CLIENTS": clients},
+        resumes=bool(service),
+        promise=Promise.ONCE if service else Promise.NOTHING,
+        service=service,
+    )
+    return replace(made, register=register_at_admin, on_restate=True) if service else made
+
+
+PLAIN_LOOP = by_hand("plain", "plain loop, nothing durable", "plain_loop")
+BARE_LOOP = by_hand("bare", "Restate by hand, default clients", "bare_loop", "BareLoop", "default")
+LEAN_LOOP = by_hand("bare-lean", "Restate by hand, aiohttp", "bare_loop", "LeanLoop", "lean")
+"""For the benchmark; what a crash does to such loops the controls of the matrix show."""
+
+
 def why_not(target: Target) -> str | None:
-    """Why one of TARGETS cannot run on this machine; None where it can."""
+    """Why one of the targets here cannot run on this machine; None where it can."""
+    if target in (PLAIN_LOOP, BARE_LOOP, LEAN_LOOP):
+        return None
     if target.service != "TypeScript":
         return None if PYTHON.exists() else f"the peers' Python packages are not installed: {INSTALL}"
     if shutil.which("node") is None:

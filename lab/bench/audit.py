@@ -1,0 +1,45 @@
+"""Whether each run did exactly its job, by the rows of model and receiver. Pure.
+
+Rule: what is slow is a number, what is wrong is an error: a run that is lost or doubled makes the measurement void.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lab.bench.jobs import Job
+from lab.errors import LabError
+
+Rows = Sequence[Mapping[str, Any]]
+SHOWN = 3
+
+
+def tally(rows: Rows) -> dict[str, Counter[str]]:
+    """What was applied for each tag, and how many model calls there were."""
+    counted: dict[str, Counter[str]] = {}
+    for row in rows:
+        if row["applied"]:
+            counted.setdefault(row["tag"], Counter())[row["what"]] += 1
+    return counted
+
+
+def faults(job: Job, tags: Iterable[str], rows: Rows, *, more_calls: int = 0) -> list[str]:
+    """A sentence for each run whose effects, or model calls, are not those of the job. After a kill a model call may be
+    made again: up to `more_calls` of them."""
+    counted, wanted = tally(rows), Counter(job.effects)
+    found = []
+    for tag in tags:
+        of_tag = counted.get(tag, Counter())
+        calls = of_tag.pop("chat", 0)
+        if of_tag != wanted:
+            found.append(f"run {tag} was to apply {dict(wanted)} and applied {dict(of_tag)}")
+        elif not job.turns + 1 <= calls <= job.turns + 1 + more_calls:
+            found.append(f"run {tag} was to make {job.turns + 1} model calls and made {calls}")
+    return found
+
+
+def check(who: str, job: Job, tags: Iterable[str], rows: Rows, *, more_calls: int = 0) -> None:
+    """Raises LabError where a run was not as it must be."""
+    found = faults(job, tags, rows, more_calls=more_calls)
+    if found:
+        raise LabError(f"{len(found)} runs of {who} are not right: {'; '.join(found[:SHOWN])}")

@@ -1,0 +1,64 @@
+"""Who takes part: each contestant with the way in which a run is submitted and awaited.
+
+Rule: every contestant sends the stable id that its engine offers as the key of each effect, in its documented way, with
+the clients that it comes with. Names on the command line are those of this list.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.contestants import targets as peers
+from lab.errors import UsageError
+from lab.targets import PAWL, Addresses, Target
+
+WAIT_S = 120
+PLAIN, BARE, LEAN = "plain", "bare", "bare-lean"
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """`target` is how it starts; `missing` is why it cannot take part here, where it cannot."""
+
+    name: str
+    title: str
+    target: Target
+    missing: str | None = None
+
+    def url(self, at: Addresses, worker: str, run_id: str) -> str:
+        """Where a run is posted; the answer comes at its end."""
+        if self.target.service:
+            return f"{at.ingress}/{self.target.service}/{run_id}/run"
+        return f"{worker}/runs/{run_id}?wait_s={WAIT_S}"
+
+
+def _named(target: Target) -> Entrant:
+    title = target.title.removesuffix(", keyed")
+    return Entrant(target.name.removesuffix("-keyed"), title, target, peers.why_not(target))
+
+
+ENTRANTS: tuple[Entrant, ...] = (
+    _named(peers.PLAIN_LOOP),
+    _named(peers.BARE_LOOP),
+    _named(peers.LEAN_LOOP),
+    Entrant("pawl", "Pawl", PAWL),
+    *(
+        _named(next(target for target in peers.WITH_KEY if target.name == f"{name}-keyed"))
+        for name in ("typescript", "openai-agents", "pydantic-ai", "dbos", "langgraph", "temporal")
+    ),
+)
+NAMES = tuple(entrant.name for entrant in ENTRANTS)
+
+
+def entrant(name: str) -> Entrant:
+    """The one of that name. Raises UsageError where there is none."""
+    for each in ENTRANTS:
+        if each.name == name:
+            return each
+    raise UsageError(f"the benchmark has no contestant {name}; there are {', '.join(NAMES)}")
+
+
+def present(chosen: Sequence[str]) -> tuple[tuple[Entrant, ...], tuple[str, ...]]:
+    """Those of the chosen that can run here, and a sentence for each that cannot."""
+    wanted = [entrant(name) for name in chosen]
+    missing = tuple(f"{each.title}: {each.missing}" for each in wanted if each.missing is not None)
+    return tuple(each for each in wanted if each.missing is None), missing

@@ -1,0 +1,145 @@
+"""The field: model, receiver and server of one sitting, and the contestants that are up on it.
+
+Rule: a contestant is measured only after its worker has done runs; each batch of runs is checked against the ledger
+before its numbers are given out. Times of processors are read from the kernel, of each process by itself.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lab import pids
+from lab.bench import audit
+from lab.bench.entrants import Entrant
+from lab.bench.jobs import SHORT, Job
+from lab.load import Driven, Request, drive
+from lab.peers import Peer
+from lab.ports import HOST, free_port, refuses
+from lab.process import Command, Process
+from lab.stack import Stack
+from lab.targets import PAWL, Addresses
+
+GRACE_S = 1.0
+MOCKS = "lab.bench.mock"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Runs of one contestant in one go, with what they cost: processor seconds by part."""
+
+    runs: int
+    driven: Driven
+    cpu_s: Mapping[str, float]
+
+    @property
+    def per_s(self) -> float:
+        return self.runs / self.driven.seconds
+
+
+@dataclass(slots=True)
+class Standing:
+    """A contestant that is up. `workers` serve it; `engine` is the pid of its server of its own, where it has one."""
+
+    entrant: Entrant
+    at: Addresses
+    workers: list[Process]
+    engine: Callable[[], int | None]
+    url: str
+    runs: int = 0
+    tags: "Iterator[int]" = field(default_factory=count)
+
+    @property
+    def worker(self) -> Process:
+        return self.workers[0]
+
+
+class Field:
+    """See the module. `folder` is its own."""
+
+    def __init__(self, folder: Path, binary: Path) -> None:
+        self.folder = folder
+        self.stack = Stack(folder, binary=binary, target=PAWL, workers=0, grace_s=GRACE_S, mocks=MOCKS)
+        self._open = ExitStack()
+        self._read = {"model": 0, "receiver": 0}
+
+    def __enter__(self) -> Self:
+        self._open.callback(self.stack.close)
+        self.stack.open()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._open.close()
+
+    def add(
+        self, entrant: Entrant, env: Mapping[str, str] | None = None, known_as: str | None = None, receiver: str = ""
+    ) -> Standing:
+        """Start its worker, and its server where it has one of its own. `known_as` and `receiver`: what stands before
+        the worker, and before the receiver."""
+        own = self.folder / entrant.name
+        own.mkdir(exist_ok=True)
+        at = replace(self.stack.at, folder=str(own), receiver=receiver or self.stack.at.receiver)
+        helper = self._helper(entrant, own)
+        if helper is not None:
+            at = replace(at, helper=f"{HOST}:{helper.command.port}")
+        target = replace(entrant.target, process=entrant.name)
+        process = self.stack.add_worker(target, env, at=at, known_as=known_as)
+        engine = (lambda: self.stack.server.pid) if target.on_restate else (lambda: helper.pid if helper else None)
+        return Standing(entrant, at, [process], engine, self.stack.url(process))
+
+    def batch(self, on: Standing, runs: int, at_once: int, job: Job = SHORT, *, again: bool = False) -> Batch:
+        """So many runs, so many at once, checked against the ledger."""
+        tags = [f"{on.entrant.name.replace('-', '')}{next(on.tags)}x" for _ in range(runs)]
+        before = self._cpu(on)
+        driven = drive(lambda number: self.request(on, tags[number], job), runs, at_once)
+        after = self._cpu(on)
+        on.runs += runs
+        audit.check(on.entrant.title, job, tags, self.rows(), more_calls=int(again))
+        return Batch(runs, driven, {name: after[name] - before[name] for name in before})
+
+    def request(self, on: Standing, tag: str, job: Job = SHORT) -> Request:
+        return Request(on.entrant.url(on.at, on.url, f"run-{tag}"), {"task": job.task(tag)})
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The ledger's rows that nobody has read yet, of model and receiver."""
+        found: list[dict[str, Any]] = []
+        for name, peer in self._mocks():
+            rows = peer.json("GET", f"/rows?after={self._read[name]}", timeout_s=60.0)
+            self._read[name] += len(rows)
+            found += rows
+        return found
+
+    def _mocks(self) -> Sequence[tuple[str, Peer]]:
+        return ("model", self.stack.model), ("receiver", self.stack.receiver)
+
+    def _cpu(self, on: Standing) -> dict[str, float]:
+        engine = on.engine()
+        mocks = (self.stack.receiver_process, self.stack.model_process)
+        return {
+            "worker": sum(pids.cpu_s(worker.pid) for worker in on.workers),
+            "engine": pids.cpu_s(engine) if engine is not None else 0.0,
+            "mocks": sum(pids.cpu_s(process.pid) for process in mocks),
+            "load": time.process_time(),
+        }
+
+    def _helper(self, entrant: Entrant, folder: Path) -> Process | None:
+        helper = entrant.target.helper
+        if helper is None:
+            return None
+        port = free_port()
+        command = Command(
+            name=helper.name,
+            argv=helper.argv(f"{HOST}:{port}", folder),
+            env={},
+            log=self.stack.logs / f"{helper.name}.log",
+            port=port,
+            ready=lambda: not refuses(port),
+        )
+        process = Process(command)
+        self._open.callback(process.end, GRACE_S)
+        process.start()
+        return process
