@@ -86,6 +86,8 @@ class Fault(StrEnum):
     """A repeated model call words the same action differently."""
     KEY_EXPIRED = "key-expired"
     """The worker is away until the receiver has forgotten the key."""
+    KEYS_IGNORED = "keys-ignored"
+    """The worker is killed, and the receiver takes no notice of keys: what a KEYED effect rests on is not there."""
     WRITTEN_SINCE = "written-since"
     """Somebody else writes the record while the worker is away for longer than its send deadline."""
     WRITTEN_VERSION = "written-version"

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from lab.cells import UNCOUNTED, Cell, Counts, Fault, Group, Point, Verdict
 from lab.jobs import JOBS, Class, Job
 from lab.published import PUBLISHED
-from lab.targets import CONTROLS, PAWL, Promise, Target
+from lab.targets import CONTROLS, KEYED, PAWL, Promise, Target
 
 ALL = ("order", "crm", "charge", "transfer", "sms")
 EFFECTS = ("crm", "charge", "transfer", "sms")
@@ -40,28 +40,40 @@ TOGETHER: tuple[Row, ...] = (
     (Fault.WORKER_FREEZE, (Point.BEFORE,), ("crm", "charge")),
     (Fault.WORKER_FREEZE_LATE, (Point.BEFORE,), EFFECTS),
     (Fault.WORKER_REDEPLOY, (Point.BEFORE,), EFFECTS),
-    (Fault.WORKER_REDEPLOY, (Point.ARRIVED, Point.APPLIED, Point.RECORDED, Point.MODEL_ARRIVED), ALL),
+    (
+        Fault.WORKER_REDEPLOY,
+        (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED, Point.MODEL_ARRIVED, Point.MODEL_ANSWERED),
+        ALL,
+    ),
     (Fault.SERVER_KILL, (Point.BEFORE,), EFFECTS),
     (Fault.SERVER_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (Fault.SERVER_KILL, (Point.MODEL_ARRIVED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED), ALL),
+    (
+        Fault.SERVER_KILL,
+        (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
+        ALL,
+    ),
     (Fault.BOTH_KILL, (Point.BEFORE,), EFFECTS),
-    (Fault.BOTH_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED, Point.MODEL_UNRECORDED), ALL),
+    (Fault.BOTH_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
+    (Fault.BOTH_KILL, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED), ALL),
     (Fault.LINE_CUT, (Point.BEFORE,), EFFECTS),
-    (Fault.LINE_CUT, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED, Point.MODEL_ARRIVED), ALL),
-    (Fault.LINE_DEAD, (Point.APPLIED, Point.UNRECORDED, Point.MODEL_ANSWERED), ALL),
+    (Fault.LINE_CUT, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
+    (Fault.LINE_CUT, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED), ALL),
+    (Fault.LINE_DEAD, (Point.APPLIED, Point.UNRECORDED, Point.RECORDED, Point.MODEL_ANSWERED), ALL),
     (Fault.RECEIVER_KILL, (Point.ARRIVED, Point.APPLIED), ALL),
     (Fault.MODEL_KILL, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED), ALL),
     (Fault.ANSWER_LOST, (Point.ARRIVED, Point.APPLIED, Point.MODEL_ANSWERED), ALL),
     (Fault.RESTARTED_SCRATCH, (Point.BEFORE,), EFFECTS),
-    (Fault.RESTARTED_SCRATCH, (Point.ARRIVED, Point.APPLIED, Point.RECORDED), ALL),
+    (Fault.RESTARTED_SCRATCH, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
+    (Fault.RESTARTED_SCRATCH, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED), ALL),
     (Fault.RESTARTED_ENDED, (Point.NONE,), ALL),
     (Fault.SUBMITTED_TWICE, (Point.APPLIED,), ALL),
 )
 """Pawl's cells whose runs are under way together."""
 
 ALONE: tuple[Row, ...] = (
-    (Fault.RESTARTED_CUTS, (Point.APPLIED,), EFFECTS),
+    (Fault.RESTARTED_CUTS, (Point.ARRIVED, Point.APPLIED, Point.RECORDED), EFFECTS),
     (Fault.LEADER_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ("charge",)),
+    (Fault.LEADER_KILL, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED), ("charge",)),
     (Fault.LEADER_KILL, (Point.APPLIED,), ("transfer", "sms")),
     (Fault.ASKED_AGAIN, (Point.NONE,), ("sms-again", "transfer-again")),
     (Fault.DRIFT_AMOUNT, (Point.MODEL_UNRECORDED,), ("charge-other-amount",)),
@@ -87,6 +99,8 @@ ENGINE_ROWS: tuple[tuple[Fault, tuple[Point, ...]], ...] = (
     (Fault.RESTARTED_SCRATCH, (Point.APPLIED,)),
 )
 """For controls that live in a restate-server."""
+UNHEEDED_POINTS = (Point.ARRIVED, Point.APPLIED, Point.RECORDED)
+"""Where the worker is killed before a receiver that takes no notice of keys."""
 
 CUTS = 24
 """Runs of a cell that restarts from every index: a journal is shorter at the point."""
@@ -111,6 +125,7 @@ def cells(contestants: Iterable[Target] = (), own: Iterable[tuple[Target, Job]] 
     made = [*_published(), *_pawl()]
     for target in CONTROLS:
         made += _by_promise(target, "charge", Group.CONTROL)
+    made += _unheeded(KEYED, PAWL)
     for target in contestants:
         made += _by_promise(target, "charge", Group.CONTESTANT)
     for target, job in own:
@@ -172,7 +187,8 @@ def promised(kind: Class, fault: Fault, point: Point) -> frozenset[Verdict]:
         return unknown if point is Point.ARRIVED else once
     if fault in (Fault.WRITTEN_SINCE, Fault.WRITTEN_VERSION):
         return once | unknown
-    if fault is Fault.RESTARTED_SCRATCH and kind is not Class.KEYED:
+    restarted = fault in (Fault.RESTARTED_SCRATCH, Fault.RESTARTED_CUTS)
+    if restarted and kind is not Class.KEYED and not point.value.startswith("model"):
         # The new pass knows that it was armed and not what became of it: what the journal had recorded is gone.
         return once | unknown
     if kind is Class.SET and fault is Fault.WORKER_FREEZE_LATE:
@@ -206,6 +222,20 @@ def _by_promise(target: Target, job: str, group: Group) -> Iterator[Cell]:
                 point=point,
                 expected=frozenset({_by(target.promise, fault, point)}),
                 group=group,
+            )
+
+
+def _unheeded(*targets: Target) -> Iterator[Cell]:
+    """A key keeps nothing single by itself: where the receiver does not look at it, Pawl's KEYED doubles as well."""
+    for target in targets:
+        for point in UNHEEDED_POINTS:
+            yield Cell(
+                target=target.name,
+                job="charge",
+                fault=Fault.KEYS_IGNORED,
+                point=point,
+                expected=frozenset({_by(Promise.RECORDED, Fault.KEYS_IGNORED, point)}),
+                group=Group.CONTROL,
             )
 
 

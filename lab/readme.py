@@ -39,6 +39,7 @@ WORDS = {
     "drift-amount": "model asks for another amount",
     "drift-words": "model words it differently",
     "key-expired": "receiver forgets the key meanwhile",
+    "keys-ignored": "receiver takes no notice of keys",
     "written-since": "record written by somebody else meanwhile",
     "written-version": "the same, with a version",
 }

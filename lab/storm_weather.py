@@ -19,6 +19,9 @@ from lab.relay import Relay, Way
 from lab.storm_judge import Landed
 from lab.storm_plan import LINES, WORKERS, Kind, Strike
 
+HELD_MORE_S = 3.0
+"""A hold in which nothing was said goes on for so long: models think for seconds, and nobody speaks meanwhile."""
+LOOK_S = 0.1
 GRACE_S = 12.0
 """For a worker that was asked to end: above its own limit for what is in flight."""
 SLOW = {"slow_ms": 250, "slow_after_ms": 250}
@@ -118,7 +121,7 @@ class Weather:
                 return f"{lines} connection(s) were cut"
             case Kind.HOLD:
                 self.lines[strike.part].hold(Way.TO_SERVER)
-                self._later(undo_at, lambda: self._lose_held(strike, began))
+                self._later(undo_at, lambda: self._lose_held(strike, began, undo_at + HELD_MORE_S))
                 return None
             case Kind.LOSE:
                 when, times = strike.detail.split()
@@ -150,7 +153,7 @@ class Weather:
         """Start it again once it has left."""
         process = self.processes[strike.part]
         if process.alive and time.monotonic() < until:
-            self._later(time.monotonic() + 0.1, lambda: self._restarted(strike, began, until))
+            self._later(time.monotonic() + LOOK_S, lambda: self._restarted(strike, began, until))
             return
         left = not process.alive
         if not left:
@@ -161,9 +164,12 @@ class Weather:
         proof = f"it left {time.time() - began:.1f} s after SIGTERM with exit code {code}" if left else None
         self._note(strike, began, proof, f"it did not leave within {GRACE_S:g} s and was killed")
 
-    def _lose_held(self, strike: Strike, began: float) -> None:
+    def _lose_held(self, strike: Strike, began: float, until: float) -> None:
         line = self.lines[strike.part]
         held = line.held(Way.TO_SERVER)
+        if not held and time.monotonic() < until:
+            self._later(time.monotonic() + LOOK_S, lambda: self._lose_held(strike, began, until))
+            return
         line.cut()
         line.release()
         proof = f"what the worker said on {held} stream(s) was lost with the line" if held else None

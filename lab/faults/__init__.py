@@ -32,6 +32,7 @@ FAULTS: Mapping[Fault, Act] = {
     Fault.DRIFT_AMOUNT: people.drift_amount,
     Fault.DRIFT_WORDS: people.drift_words,
     Fault.KEY_EXPIRED: people.key_expired,
+    Fault.KEYS_IGNORED: people.keys_ignored,
     Fault.WRITTEN_SINCE: people.written_since,
     Fault.WRITTEN_VERSION: people.written_version,
 }

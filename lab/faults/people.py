@@ -1,5 +1,5 @@
 """Faults that people and models bring about: a run restarted by an operator, submitted twice, asked for again, worded
-differently, a record that somebody else writes, a key that is too old."""
+differently, a record that somebody else writes, a key that is too old or that nobody looks at."""
 
 import time
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from lab.background import Background
 from lab.cells import Point
 from lab.errors import LabError
 from lab.faults.common import begin, kill_worker
-from lab.faults.processes import MARGIN_S, SEND_DEADLINE_S
+from lab.faults.processes import MARGIN_S, SEND_DEADLINE_S, worker_kill
 from lab.places import Place
 from lab.restarting import Operator
 from lab.trial import REST_S, SUBMIT_S, Run, Trial
@@ -156,6 +156,13 @@ def key_expired(trial: Trial, place: Place) -> None:
     trial.landed(f"SIGKILL to the worker, which stays away for longer than the {KEY_LIFETIME_S:g} s of the key")
     trial.wait(KEY_LIFETIME_S + MARGIN_S, "waiting until the key has expired")
     trial.start(ground.worker)
+
+
+def keys_ignored(trial: Trial, place: Place) -> None:
+    """As a kill of the worker, and the receiver applies every request, whatever its key."""
+    for run in trial.runs:
+        trial.ground.stack.receiver.json("PUT", f"/behaviour/{run.job.effect}", {"ignore_keys": True})
+    worker_kill(trial, place)
 
 
 def written_since(trial: Trial, place: Place) -> None:
