@@ -13,6 +13,7 @@ from lab.history import History
 from lab.page_more import storm, window
 from lab.page_style import SHEET, figures, pill, table, text
 from lab.page_timeline import timeline
+from lab.words import WORDS
 
 Told = Mapping[str, Any]
 FIRST = ("pawl/charge/worker-kill/applied", "pawl/charge/worker-kill/unrecorded")
@@ -31,7 +32,11 @@ GROUPS = (
         "Pawl",
         "Each row is a fault at a point, each column what the tool does. Choose a verdict for its timeline.",
     ),
-    ("control", "Controls", "Loops that lack a key, a step or an engine. They must fail where they do."),
+    (
+        "control",
+        "Controls",
+        "Loops without a key, a step or an engine; Pawl, where the receiver heeds no key. They must fail where they do.",
+    ),
     ("contestant", "Other engines", "Each in its documented way, without and with its stable id as the key."),
     ("own", "Your target", "The agent that the target's file describes."),
 )
@@ -125,17 +130,16 @@ def _scenarios(report: Told, drawn: Mapping[str, str]) -> str:
         link = drawn.get(each.get("cell") or "")
         label = text(each["scenario"])
         first = f'<a href="#{link}">{label}</a>' if link else label
-        pairs = [text(each[side][name]) for name in names for side in ("told", "counted")]
+        pairs = [f"{text(each['told'][name])} / <b>{text(each['counted'][name])}</b>" for name in names]
         return (first, *pairs, text(each["agree"]))
 
-    columns = [("scenario", False)]
-    for name in ("model calls", "received", "applied"):
-        columns += [(f"{name}, published", True), (f"{name}, here", True)]
+    columns = [("scenario", False), *((name, True) for name in ("model calls", "received", "applied"))]
     return (
         '<h2 id="scenarios">The nine published scenarios, repeated</h2>'
         f"<p>Published with <b>{text(published.get('server'))}</b> and the {text(published.get('sdk'))}; here with "
         f"<b>restate-server {text(here)}</b> and the Python SDK {text(report.get('versions', {}).get('restate-sdk'))}. "
-        "A dash among the published counts is one that its text does not state.</p>"
+        "Each pair is the published count and the one <b>counted here</b>; a dash is a count that the text does not "
+        "state.</p>"
         + table(
             "the nine scenarios",
             [*columns, ("trials that agree", False)],
@@ -166,10 +170,11 @@ def _group(name: str, title: str, words: str, cells: Sequence[Told], drawn: Mapp
         if column_of(cell) in titles:
             rows.setdefault((cell["fault"], cell["point"]), {})[column_of(cell)] = _pill(cell, drawn)
     columns = [("fault", False), ("point", False), *((said, False) for said in titles.values())]
-    lines = [
-        (text(fault), text(point), *(found.get(column, '<span class="soft">-</span>') for column in titles))
-        for (fault, point), found in rows.items()
-    ]
+    lines, before = [], None
+    for (fault, point), found in rows.items():
+        verdicts = (found.get(column, '<span class="soft">-</span>') for column in titles)
+        lines.append((_fault(fault, again=fault == before), text(point), *verdicts))
+        before = fault
     parts = [f"<h3>{title}</h3><p>{words}</p>", table(title, columns, lines)]
     if odd:
         heads = [("fault", False), ("point", False), ("job", False), ("verdict", False)]
@@ -177,10 +182,17 @@ def _group(name: str, title: str, words: str, cells: Sequence[Told], drawn: Mapp
             table(
                 f"{title}: single cells",
                 heads,
-                [(text(c["fault"]), text(c["point"]), text(c["job"]), _pill(c, drawn)) for c in odd],
+                [(_fault(c["fault"], again=False), text(c["point"]), text(c["job"]), _pill(c, drawn)) for c in odd],
             )
         )
     return "".join(parts)
+
+
+def _fault(name: str, *, again: bool) -> str:
+    """Its name; where it begins, what it is in words as well."""
+    if again:
+        return f'<span class="soft">{text(name)}</span>'
+    return f"<b>{text(name)}</b><br><small>{text(WORDS.get(name, ''))}</small>"
 
 
 def _pill(cell: Told, drawn: Mapping[str, str]) -> str:

@@ -42,7 +42,9 @@ table{{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:
 caption{{text-align:left;padding:8px 12px;color:var(--soft)}}
 th,td{{padding:6px 12px;text-align:left;border-top:1px solid var(--line);vertical-align:top}}
 thead th{{background:var(--wash);border-top:0;font-weight:600;min-width:5.2em;max-width:12em;vertical-align:bottom}}
-tbody th{{font-weight:500;white-space:nowrap}}
+tbody th{{font-weight:500;white-space:nowrap;position:sticky;left:0;background:var(--paper)}}
+tbody th b{{font-weight:600}}
+tbody th small{{color:var(--soft);font-weight:400;white-space:normal}}
 td.n{{text-align:right}}
 th.n{{text-align:right}}
 .pill{{display:inline-block;padding:1px 9px;border-radius:10px;white-space:nowrap;font-size:.85rem;font-weight:600;
@@ -63,7 +65,7 @@ ol.story li{{padding:1px 0;overflow-wrap:anywhere}}
 code{{font:13px ui-monospace,SFMono-Regular,Menlo,monospace;background:var(--wash);padding:1px 4px;border-radius:3px;
  overflow-wrap:anywhere}}
 @media (max-width:640px){{main{{padding:12px 12px 60px}}h1{{font-size:1.4rem}}th,td{{padding:5px 8px}}
- tbody th{{position:sticky;left:0;background:var(--paper);white-space:normal;min-width:8.5em}}}}
+ tbody th{{white-space:normal;min-width:8.5em}}thead th{{min-width:4.6em}}}}
 @media print{{.timeline{{display:none!important}}.scroll{{overflow:visible}}}}
 {_PILLS}
 """

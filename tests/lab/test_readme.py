@@ -10,6 +10,7 @@ from lab.cells import Fault, Group
 from lab.errors import UsageError
 from lab.results import report
 from lab.show import Show
+from lab.words import WORDS
 from tests.lab.test_results import BAD, GOOD, result
 
 VERSIONS = {"restate_server": "1.7.12", "restate-sdk": "1.3.0", "python": "3.11.7"}
@@ -32,7 +33,7 @@ def test_controls_stand_by_the_point_of_the_kill() -> None:
 
 
 def test_every_fault_has_its_words() -> None:
-    assert readme.WORDS.keys() == {fault.value for fault in Fault}
+    assert WORDS.keys() == {fault.value for fault in Fault}
 
 
 def test_only_what_is_between_the_marks_is_replaced(tmp_path: Path) -> None:
