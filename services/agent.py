@@ -5,10 +5,8 @@ not fit is answered with 400 and a sentence that names the field. An expected en
 Must not know: how a run goes on (that is `run`), how a decision is recorded (that is `decision`).
 """
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import restate
 from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, Service, TerminalError, VirtualObject
@@ -17,6 +15,7 @@ from services import public, state
 from services.admission import ended_before, other_request
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.decision import Decided, Stop, forget, stop, take
+from services.held import told
 from services.messages import (
     FINAL,
     CancelRequest,
@@ -29,11 +28,9 @@ from services.messages import (
 )
 from services.outside import Outside
 from services.run import Run
-from services.vault import Unreadable, encrypts
+from services.vault import encrypts
 
 Body = TypeVar("Body")
-T = TypeVar("T")
-P = ParamSpec("P")
 
 GLANCE_S = 0.2
 """How long `submit` looks whether an invocation that is said to run is still there."""
@@ -106,26 +103,13 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
 
     @agent.handler(name="bury", input_serde=codec(Bury), ingress_private=True)
     async def bury(ctx: ObjectContext, due: Bury) -> None:
-        """After the retention: only the tombstone stays, unless a further pass has run since."""
-        last = await state.end(ctx)
+        """After the retention: only the tombstone stays, unless a further pass has begun since."""
+        last = await over(ctx, await state.run_row(ctx))
         if isinstance(last, RunEnd) and last.pass_number == due.pass_number:
             state.bury(ctx, Tombstone(digest=last.digest, state=last.state, ended_at=last.at))
             ctx.object_send(forget, ctx.key(), None)
 
     return agent
-
-
-def told(act: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """What cannot be read is told to who asks, who would otherwise wait until the key is back."""
-
-    @wraps(act)
-    async def telling(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return await act(*args, **kwargs)
-        except Unreadable as error:
-            raise TerminalError(str(error), 503) from None
-
-    return telling
 
 
 @told
@@ -173,6 +157,7 @@ async def decided(ctx: ObjectSharedContext, request: DecideRequest, who: str) ->
     return {"recorded": True, **ruling.model_dump(mode="json")}
 
 
+@told
 async def cancelling(ctx: ObjectSharedContext, request: CancelRequest, who: str) -> public.Shown:
     begun, row = await state.begun(ctx), await state.run_row(ctx)
     if begun is None:
@@ -188,6 +173,7 @@ async def cancelling(ctx: ObjectSharedContext, request: CancelRequest, who: str)
     return {"cancelling": True, "run_id": ctx.key(), "invocation_id": begun.invocation}
 
 
+@told
 async def forgettable(ctx: ObjectSharedContext) -> int | None:
     """The number of the pass whose record may go; None where it has gone. Raises 404, and 409 while the run goes on."""
     last = await over(ctx, await state.run_row(ctx))
@@ -200,7 +186,7 @@ async def forgettable(ctx: ObjectSharedContext) -> int | None:
     return last.pass_number
 
 
-async def over(ctx: ObjectSharedContext, row: RunRow | None) -> RunEnd | Tombstone | None:
+async def over(ctx: ObjectContext | ObjectSharedContext, row: RunRow | None) -> RunEnd | Tombstone | None:
     """The end of the run's last pass, where it has come."""
     last = await state.end(ctx)
     if isinstance(last, RunEnd) and row is not None and row.pass_number > last.pass_number:

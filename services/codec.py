@@ -1,15 +1,18 @@
 """How values become bytes in Restate's journal and state: plain JSON, checked against their type on the way back.
 
-Rule: one codec for everything that is kept; a closed union is told apart by its `kind`.
+Rule: one codec for everything that is kept; a closed union is told apart by its `kind`. A layout with a higher number
+than this code knows is never taken for one that it knows, even where it would fit.
 Must not know: what the values mean.
 """
 
+import json
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from restate.serde import Serde
 
+from services.messages import NEWER, SCHEMA
 from services.vault import Unreadable
 
 T = TypeVar("T")
@@ -30,7 +33,27 @@ class Codec(Serde[T]):
             return self._adapter.validate_json(buf) if buf else None
         except ValidationError as error:
             # The library's own text shows the values.
-            raise Unreadable(f"another version has written this: {sentence_of(error)}") from None
+            raise Unreadable(newer(buf) or f"another version has written this: {sentence_of(error)}") from None
+
+
+def newer(buf: bytes) -> str | None:
+    """The sentence for a layout that is newer than this code, None for any other. Reads the bytes once more, so it is
+    for what has been refused."""
+    try:
+        fields = json.loads(buf)
+    except ValueError:
+        return None
+    return newer_fields(fields) if isinstance(fields, dict) else None
+
+
+def newer_fields(fields: dict[str, Any]) -> str | None:
+    number = fields.get("schema_number")
+    if not isinstance(number, int) or number <= SCHEMA:
+        return None
+    return (
+        f"{NEWER} (schema {number}, this one reads up to {SCHEMA}): deploy that version or a later one; until then"
+        " nothing is done with it"
+    )
 
 
 @cache

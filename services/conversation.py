@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from services.messages import Asked, Kept, Said
+from services.messages import SCHEMA, Asked, Kept, Said
 from services.transcript import Replied, Told
 
 MESSAGES_MAX = 200
@@ -40,6 +40,7 @@ class Message(Kept):
 
 
 class Conversation(Kept):
+    schema_number: int = Field(SCHEMA, le=SCHEMA)
     messages: tuple[Message, ...] = ()
     dropped: int = 0
     """Messages that are no longer kept."""

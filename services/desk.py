@@ -105,7 +105,7 @@ class Desk:
         waiting = sum(self.admin.cancel(each.id) for each in run.queued)
         waiting += sum(self.admin.kill(each.id) for each in run.asked if each.handler == "submit")
         active = run.invocation
-        if active is None or run.record.ended is not None:
+        if active is None or run.over:
             if not waiting and run.state is not RunState.CANCELLED:
                 raise Conflict(f"there is nothing to cancel: run {run_id} is {run.state.value}. {run.reason}")
             return Cancelled(self.find(run_id), waiting)
@@ -128,7 +128,7 @@ class Desk:
         """Lets a stuck run go on: as it is, on another deployment, or afresh on its ledger."""
         run = self.look(run_id)
         active, begun, trouble = run.invocation, run.record.begun, run.trouble
-        if run.record.ended is not None:
+        if run.over:
             raise Conflict(f"run {run_id} has ended, it is {run.state.value}. `again` begins a further pass.")
         if active is None and trouble is not None and begun is not None:
             self._restart(run_id, begun.invocation)

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 SCHEMA = 1
 """Number of the layout of everything kept in a run's state. It is read before anything else of a row is believed."""
+NEWER = "written by a newer version"
+"""How the sentence about a row with a higher number begins."""
 
 TASK_CHARS_MAX = 64_000
 """A task is a text that a person or a program wrote, not a document store."""
@@ -190,7 +192,7 @@ class Intent(Kept):
     and `result`, the text that the model saw. Times are unix seconds.
     """
 
-    schema_number: int = SCHEMA
+    schema_number: int = Field(SCHEMA, le=SCHEMA)
     key: str
     tool: str
     effect: str
@@ -237,7 +239,7 @@ class RunEnd(Kept):
     """How a pass of a run ended. `state` is one of completed, failed, refused, cancelled; `reason` a fixed name,
     `detail` a sentence about what to do. `at` is unix seconds."""
 
-    schema_number: int = SCHEMA
+    schema_number: int = Field(SCHEMA, le=SCHEMA)
     digest: str
     state: RunState
     reason: str
@@ -252,7 +254,7 @@ class RunEnd(Kept):
 class Begun(Kept):
     """Written when a run starts: enough to say that it is there, and to find its invocation."""
 
-    schema_number: int = SCHEMA
+    schema_number: int = Field(SCHEMA, le=SCHEMA)
     digest: str
     task: str
     invocation: str
@@ -261,7 +263,7 @@ class Begun(Kept):
 class RunRow(Kept):
     """The run's own small row: where it stands and what it waits for. `since` is unix seconds."""
 
-    schema_number: int = SCHEMA
+    schema_number: int = Field(SCHEMA, le=SCHEMA)
     digest: str
     pass_number: int
     state: RunState
@@ -276,7 +278,7 @@ class RunRow(Kept):
 class Tombstone(Kept):
     """What stays of a run after its retention."""
 
-    schema_number: int = SCHEMA
+    schema_number: int = Field(SCHEMA, le=SCHEMA)
     digest: str
     state: RunState
     ended_at: float

@@ -11,10 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from services.messages import Begun, Intent, Question, Ruling, RunEnd, RunRow, RunState, Tombstone
+from services.messages import NEWER, Begun, Intent, Question, Ruling, RunEnd, RunRow, RunState, Tombstone
 from services.rulings import Slots
 from services.trouble import Cause, Failure, Invocation, Trouble, trouble_of
 
+RUN_ROW = "run"
+OWN = ("end", RUN_ROW, "begun")
+"""The entries of a run that say where it stands."""
 RUN = ("Agent", "run")
 ASKED = (("Agent", "submit"), ("Agent", "decide"), ("Agent", "cancel"))
 """What people and programs ask of a run; while no worker answers, such calls wait at Restate."""
@@ -40,8 +43,16 @@ class Record:
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def newer(self) -> str | None:
+        """Why the run's own entries cannot be read, where newer code has written one."""
+        own = (self.unreadable.get(name) for name in OWN)
+        return next((why for why in own if why is not None and why.startswith(NEWER)), None)
+
+    @property
     def ended(self) -> RunEnd | Tombstone | None:
-        """The end of the newest pass; None while one goes on."""
+        """The end of the newest pass; None while one goes on, and where the row that says so cannot be read."""
+        if RUN_ROW in self.unreadable and self.row is None:
+            return None
         if isinstance(self.end, RunEnd) and self.row is not None and self.end.pass_number < self.row.pass_number:
             return None
         return self.end
@@ -87,6 +98,11 @@ class Overview:
     cancelling: bool = False
 
     @property
+    def over(self) -> bool:
+        """It has ended, and no further pass of it is held up."""
+        return self.record.ended is not None and self.trouble is None
+
+    @property
     def waits_for_people(self) -> bool:
         return self.state in (RunState.WAITING_APPROVAL, RunState.OUTCOME_UNKNOWN)
 
@@ -102,7 +118,9 @@ def overview(seen: Seen) -> Overview | None:
         seen.run_id, seen.at, RunState.RUNNING, "", seen.record, invocation=active, queued=queued, asked=asked
     )
     ended = seen.record.ended
-    if ended is not None:
+    again = first_trouble((active,) if active is not None else (), seen)
+    # A repeat of what has ended is answered when a worker is back; a further pass may be held up for good.
+    if ended is not None and (again is None or again.heals):
         return replace(bare, state=ended.state, reason=reason_of(ended), since=ended_at(ended))
     if active is not None:
         return going(bare, active, seen)
@@ -111,6 +129,9 @@ def overview(seen: Seen) -> Overview | None:
         if first.status == "scheduled":
             return replace(bare, state=Ahead.SCHEDULED, reason="it is not yet time to begin", since=first.created_at)
         return replace(bare, state=Ahead.QUEUED, reason="waits for its turn", since=first.created_at)
+    if seen.record.newer is not None:
+        # Whether it has ended, and how, stands in what cannot be read.
+        return unknowable(bare, Trouble(Cause.NEWER, seen.record.newer, ""))
     if seen.record.begun is not None:
         return killed(bare, seen.record.begun, runs)
     if asked:
@@ -119,6 +140,10 @@ def overview(seen: Seen) -> Overview | None:
         state = Ahead.QUEUED if trouble is None else RunState.STUCK
         return replace(bare, state=state, reason=reason, since=asked[0].created_at, trouble=trouble)
     return None
+
+
+def unknowable(bare: Overview, trouble: Trouble) -> Overview:
+    return replace(bare, state=RunState.STUCK, reason=f"{trouble.cause}: {trouble.text}", trouble=trouble)
 
 
 def going(bare: Overview, active: Invocation, seen: Seen) -> Overview:

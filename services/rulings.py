@@ -7,7 +7,9 @@ Must not know: Restate, how the run that asks is woken.
 
 from dataclasses import dataclass
 
-from services.messages import Choice, DecideRequest, Kept, Question, Ruling
+from pydantic import Field
+
+from services.messages import SCHEMA, Choice, DecideRequest, Kept, Question, Ruling
 
 EXPIRY = "expiry"
 """Who decided where nobody did in time."""
@@ -27,6 +29,7 @@ class Slot(Kept):
 class Slots(Kept):
     """The questions about one intent, in the order in which they came up."""
 
+    schema_number: int = Field(SCHEMA, le=SCHEMA)
     slots: tuple[Slot, ...] = ()
 
     def find(self, kind: str, number: int) -> Slot | None:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from restate.serde import Serde
 
 from services import vault
-from services.codec import Codec
+from services.codec import Codec, newer_fields
 from services.vault import PLAIN, Unreadable, key_of
 
 T = TypeVar("T")
@@ -57,6 +57,8 @@ class Partly(Serde[T]):
         fields = json.loads(buf) if f'"{SEALED}"'.encode() in buf else None
         if not isinstance(fields, dict) or SEALED not in fields:
             return self._codec.deserialize(buf)
+        if (sentence := newer_fields(fields)) is not None:
+            raise Unreadable(sentence)
         try:
             texts = json.loads(vault.in_use().open(bytes.fromhex(fields.pop(SEALED)), self._place))
         except Unreadable:

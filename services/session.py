@@ -14,6 +14,7 @@ from restate import Context, ObjectContext, ObjectSharedContext, Service, Termin
 from services import conversation, public
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.conversation import Accepted, Conversation, Known, Message, Refusal, SendRequest
+from services.held import told
 from services.journal import recorded_key
 from services.messages import Kept, RunRequest, Said
 from services.sealed import Parcel, ParcelCodec, Sealed
@@ -74,14 +75,14 @@ def session_objects(agent: VirtualObject) -> tuple[VirtualObject, Service]:
     @session.handler(name="history", kind="shared", output_serde=answers)
     async def history(ctx: ObjectSharedContext) -> public.Shown:
         """The messages that are kept, with their states and replies."""
-        kept = await conversation_of(ctx)
+        kept = await told(conversation_of)(ctx)
         messages: list[JsonValue] = [shown(ctx.key(), message) for message in kept.messages]
         return {"session_id": ctx.key(), "messages": messages, "dropped": kept.dropped}
 
     @session.handler(name="delete", output_serde=answers)
     async def delete(ctx: ObjectContext) -> public.Shown:
         """Forgets what was said. A message that works or waits stays; its run and its ledger are the run's own."""
-        key, kept = await recorded_key(ctx), await conversation_of(ctx)
+        key, kept = await recorded_key(ctx), await told(conversation_of)(ctx)
         still_open = tuple(kept.open())
         keep(ctx, Conversation(messages=still_open), key)
         return {"session_id": ctx.key(), "deleted": len(kept.messages) - len(still_open), "open": len(still_open)}
@@ -112,6 +113,7 @@ def checked(ctx: ObjectContext, body: SendRequest | Refused) -> SendRequest:
     return body
 
 
+@told
 async def taken(ctx: ObjectContext, request: SendRequest, start: Start) -> public.Shown:
     key, kept = await recorded_key(ctx), await conversation_of(ctx)
     match conversation.send(kept, request):

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
+from services.messages import NEWER
+
 STUCK_AFTER_S = 2.0
 """For so long attempts may fail before the run counts as stuck; a restart of a worker takes about half of it."""
 ATTEMPT_S = 1.0
@@ -30,6 +32,7 @@ class Cause(StrEnum):
     MISMATCH = "journal mismatch"
     VERSION_GONE = "version gone"
     FAILING = "failing over and over"
+    NEWER = "state of a newer version"
     PAUSED = "paused"
     ABSENT = "invocation gone"
 
@@ -110,7 +113,7 @@ class Trouble:
         match self.cause:
             case Cause.MISMATCH:
                 return Way.AFRESH
-            case Cause.VERSION_GONE:
+            case Cause.VERSION_GONE | Cause.NEWER:
                 return Way.LATEST
             case Cause.PAUSED | Cause.ABSENT:
                 return Way.RESUME
@@ -139,6 +142,11 @@ class Trouble:
                     "the version that the run began on is no longer registered: resume the run on the newest one, or, "
                     "where its code differs, let it begin again on its ledger; what is done is not repeated"
                 )
+            case Cause.NEWER:
+                return (
+                    f"serve that version or a later one at {where}, and it goes on by itself; or register it at an "
+                    "address of its own and resume the run there"
+                )
             case Cause.PAUSED:
                 return "somebody has paused it: resume the run"
             case Cause.ABSENT:
@@ -161,7 +169,7 @@ def trouble_of(invocation: Invocation, failures: Sequence[Failure], at: float) -
                 endpoint=invocation.endpoint,
             )
         return Trouble(
-            cause_of(pause.code),
+            cause_of(pause.code, pause.text),
             shorten(pause.text),
             invocation.id,
             paused=True,
@@ -173,7 +181,7 @@ def trouble_of(invocation: Invocation, failures: Sequence[Failure], at: float) -
     if not failing(invocation, at) or (since is not None and at - since < STUCK_AFTER_S):
         return None
     return Trouble(
-        cause_of(invocation.code),
+        cause_of(invocation.code, invocation.failure),
         shorten(invocation.failure or ""),
         invocation.id,
         since=since,
@@ -207,7 +215,9 @@ def failing_since(failures: Sequence[Failure]) -> float | None:
     return min((each.at for each in attempts if each.after == place), default=None)
 
 
-def cause_of(code: str | None) -> Cause:
+def cause_of(code: str | None, text: str | None = None) -> Cause:
+    if text is not None and NEWER in text:
+        return Cause.NEWER
     known = {
         UNREACHABLE_CODE: Cause.UNREACHABLE,
         GONE_CODE: Cause.VERSION_GONE,

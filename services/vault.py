@@ -11,8 +11,11 @@ import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections.abc import Sequence
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
+
+from restate.exceptions import RetryableError
 
 KEY_BYTES = 64
 """AES-256-SIV: half for the authentication, half for the encryption."""
@@ -24,8 +27,16 @@ PLAIN = ""
 """The name of no key: what is written under it is not encrypted."""
 
 
-class Unreadable(Exception):
-    """What was kept cannot be read; the text says why and what helps, and nothing of what was kept."""
+HELD_S = 5.0
+"""Between two looks of a run at what it cannot read: a cancel waits no longer, and it costs next to nothing."""
+
+
+class Unreadable(RetryableError):
+    """What was kept cannot be read; the text says why and what helps, and nothing of what was kept. Whoever needs it is
+    held until it can be read."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, retry_after=timedelta(seconds=HELD_S))
 
 
 class Vault:

@@ -64,6 +64,20 @@ def test_a_further_pass_is_not_buried_by_the_one_before(world: World) -> None:
     world.wait(lambda: world.post(run_id, "status").status_code == 410, "the burial")
 
 
+def test_a_further_pass_that_was_killed_keeps_its_ledger(world: World) -> None:
+    always = {"approve_above_cents": {"charge_card": -1}}
+    charge = calls(call("charge_card", customer_id=world.tag, amount_cents=500))
+    run_id = world.run_id()
+    task = world.script({"status": 401, "body": {"error": {"message": "no"}}})
+    assert world.run(run_id, task, grant=always)["state"] == "failed"
+    world.script(charge, {"content": "done"})
+    invocation = world.submit(run_id, task, grant=always, again=2)
+    key = world.until(run_id, "waiting_approval")["ledger"][0]["key"]
+    world.kill_invocation(invocation)
+    time.sleep(KEPT_S * 1.5)
+    assert [row["key"] for row in world.status(run_id)["ledger"]] == [key]
+
+
 @pytest.mark.parametrize(
     "env", [{"PAWL_RETENTION_S": "86400"}, {"PAWL_KEY_LIFETIME_S": "20"}], ids=["run too short", "key too short"]
 )

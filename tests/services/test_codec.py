@@ -3,10 +3,27 @@
 import pytest
 
 from services.codec import BodyCodec, Refused, codec
+from services.conversation import Conversation
 from services.journal import Stale
-from services.messages import CancelRequest, DecideRequest, Grant, RunRequest, digest
+from services.messages import (
+    NEWER,
+    SCHEMA,
+    Begun,
+    CancelRequest,
+    DecideRequest,
+    Grant,
+    Intent,
+    RunEnd,
+    RunRequest,
+    RunRow,
+    Tombstone,
+    digest,
+)
 from services.moves import Prepared
+from services.rulings import Slots
 from services.send import Looked, Sealed, Told
+from services.state import sealed_begun
+from services.vault import Unreadable
 from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotFound, NotSent, Pending, Rejected, Unknown
 
 ANSWERS: tuple[Answer, ...] = (
@@ -68,3 +85,39 @@ def test_the_digest_of_a_request_is_its_meaning_not_its_form() -> None:
     assert one.digest() == one.model_copy(update={"again": 2}).digest()
     assert one.digest() != RunRequest(task="x").digest() != RunRequest(task="y").digest()
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+
+
+LATER = SCHEMA + 1
+ROW = b'{"schema_number":%d,"digest":"d","state":"completed","ended_at":1.0,"kind":"tombstone"}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [ROW % LATER, b'{"kind":"archived","schema_number":%d}' % LATER, b'{"schema_number":%d,"state":[]}' % LATER],
+    ids=["a layout that fits", "another kind", "a layout that does not fit"],
+)
+def test_a_newer_layout_is_not_read_and_is_named_before_anything_else(body: bytes) -> None:
+    with pytest.raises(Unreadable, match=rf"{NEWER} \(schema {LATER}, this one reads up to {SCHEMA}\)") as caught:
+        codec(RunEnd, Tombstone).deserialize(body)
+    assert caught.value.retry_after
+
+
+def test_what_is_of_this_layout_or_broken_is_not_called_newer() -> None:
+    assert codec(RunEnd, Tombstone).deserialize(ROW % SCHEMA)
+    for body in (b"{", b"[3]", b'{"schema_number":"x"}', b'{"schema_number":1}', b"\xff"):
+        with pytest.raises(Unreadable) as caught:
+            codec(RunEnd, Tombstone).deserialize(body)
+        assert NEWER not in str(caught.value)
+
+
+def test_a_newer_layout_of_a_row_that_is_sealed_in_part_is_named_without_its_key() -> None:
+    newer = b'{"schema_number":%d,"sealed":["another","way"]}' % LATER
+    with pytest.raises(Unreadable, match=NEWER):
+        sealed_begun("r1", lenient=True).deserialize(newer)
+
+
+def test_everything_that_is_kept_in_the_state_of_a_run_or_a_session_has_the_number() -> None:
+    for kind in (Begun, RunRow, RunEnd, Tombstone, Intent, Slots, Conversation):
+        assert kind.model_fields["schema_number"].default == SCHEMA
+        with pytest.raises(ValueError, match="schema_number"):
+            kind.model_validate({"schema_number": LATER})

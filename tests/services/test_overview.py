@@ -62,6 +62,24 @@ def test_an_ended_run_is_what_its_record_says_whatever_else_is_asked_of_it(state
     assert (found.state, found.reason, found.since, found.trouble) == (state, "done: because", 950.0, None)
 
 
+def test_a_further_pass_that_is_held_up_for_good_is_stuck_though_the_one_before_has_ended() -> None:
+    again = failing(MISMATCH, "RT0016", number=2)
+    found = seen(record(end=end()), invocation("completed"), again, failures={"inv_2": [failed(NOW - 5)]})
+    assert (found.state, found.over) == (RunState.STUCK, False)
+
+
+@pytest.mark.parametrize("name", ["end", "run", "begun"])
+def test_where_a_row_is_of_newer_code_nothing_is_claimed(name: str) -> None:
+    why = "written by a newer version (schema 2, this one reads up to 1)"
+    kept = record(row=None if name == "run" else row(), end=None if name == "end" else end(), unreadable={name: why})
+    found = seen(kept, invocation("completed"))
+    if name == "begun":
+        assert found.state is RunState.COMPLETED
+        return
+    assert (found.state, found.trouble and found.trouble.cause) == (RunState.STUCK, Cause.NEWER)
+    assert why in found.reason
+
+
 def test_a_further_pass_is_not_the_end_of_the_pass_before() -> None:
     kept = record(row=row(pass_number=2), end=end(pass_number=1))
     assert seen(kept, invocation()).state is RunState.RUNNING

@@ -17,6 +17,8 @@ from services.trouble import (
 from services.trouble import trouble_of as judge
 from tests.services.seen import BUG, MISMATCH, NOW, REFUSED, WORKER, failed, failing, invocation, paused
 
+LATER = "[500 Internal] written by a newer version (schema 2, this one reads up to 1)"
+
 
 def trouble_of(row: Invocation, *failures: Failure) -> Trouble | None:
     return judge(row, failures, NOW)
@@ -40,6 +42,7 @@ def test_an_invocation_that_has_not_failed_is_in_no_trouble(status: str) -> None
         (MISMATCH, "RT0016", Cause.MISMATCH, Way.AFRESH),
         ("[500 Internal] not found in the registry", "RT0011", Cause.VERSION_GONE, Way.LATEST),
         (BUG, "RT0007", Cause.FAILING, Way.WAIT),
+        (LATER, "RT0007", Cause.NEWER, Way.LATEST),
         ("[500 Internal] something new", None, Cause.FAILING, Way.WAIT),
     ],
 )
