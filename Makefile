@@ -56,11 +56,13 @@ test-long: setup ## the tests that take longer
 	$(PY) -m pytest -m long
 
 # How often each cell is played, how many at a time (empty: as many as there are processors), and which (empty: all).
+# KEEP=1 leaves the other cells of the last report in it, so that a whole one can be made in parts.
 TRIALS ?= 3
 JOBS ?=
 ONLY ?=
-lab: setup ## every fault at every point, for every kind of tool; TRIALS, JOBS and ONLY. Results go to lab-report
-	@$(PY) -m lab matrix --trials $(TRIALS) $(if $(JOBS),--jobs $(JOBS)) $(if $(ONLY),--only '$(ONLY)') --seed $(SEED)
+KEEP ?=
+lab: setup ## every fault at every point, for every kind of tool; TRIALS, JOBS, ONLY and KEEP. Results go to lab-report
+	@$(PY) -m lab matrix --trials $(TRIALS) $(if $(JOBS),--jobs $(JOBS)) $(if $(ONLY),--only '$(ONLY)') $(if $(KEEP),--keep) --seed $(SEED)
 
 # How many runs at once, and the seed of the schedule. Results go to lab-report.
 RUNS ?= 200

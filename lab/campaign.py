@@ -30,6 +30,7 @@ from lab.history import History
 from lab.jobs import JOBS, Job
 from lab.lanes import Lanes, Task
 from lab.matrix import Scene
+from lab.merging import merged
 from lab.paths import SCRATCH, shown
 from lab.play import Played
 from lab.results import CellResult, TrialResult, junit, red, report
@@ -39,6 +40,7 @@ from lab.targets import CONTROLS, PAWL, Target
 
 KEY_LIFETIME = (("PAWL_KEY_LIFETIME_S", f"{KEY_LIFETIME_S:g}"),)
 NODES = 3
+HISTORIES = Path("histories")
 UNPLAYED = Judgement(Verdict.INVALID, Result.CANNOT_TELL, ("it was not played",))
 LOOK_S = 0.2
 
@@ -54,6 +56,7 @@ class Asked:
     seed: int
     target: Path | None = None
     folder: Path = SCRATCH
+    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ class Tray:
         with self.lock:
             before = self.kept[cell.id].get(task.number)
         again = "-again" if task.again and before is not None else ""
-        file = Path("histories") / cell.id.replace("/", "_") / f"trial-{task.number}{again}.json"
+        file = HISTORIES / folder_of(cell) / f"trial-{task.number}{again}.json"
         history.write(seen, self.asked.out / file)
         replayed = "; ".join(before.judgement.findings) if before is not None else None
         kept = TrialResult(task.number, self.asked.seed, judgement, seen.recovered_s, str(file), replayed)
@@ -181,7 +184,9 @@ def run(asked: Asked, show: Show) -> int:
     )
     for sentence in who.missing if asked.only is None else ():
         show.line(f"left out: {sentence}")
-    shutil.rmtree(asked.out / "histories", ignore_errors=True)
+    before = kept(asked.out) if asked.keep else None
+    for name in (folder_of(cell) for cell in who.cells) if before else ("",):
+        shutil.rmtree(asked.out / HISTORIES / name, ignore_errors=True)
     asked.folder.mkdir(parents=True, exist_ok=True)
     mine = Path(tempfile.mkdtemp(prefix="matrix-", dir=asked.folder))
     started = time.time()
@@ -200,7 +205,7 @@ def run(asked: Asked, show: Show) -> int:
         "machine": machine(),
         "left_out": list(who.missing),
     }
-    write(asked.out, tray.results(), about)
+    write(asked.out, tray.results(), about, before)
     return tell(tray.results(), about, mine, asked, show)
 
 
@@ -219,12 +224,29 @@ def play_all(tray: Tray, tasks: Sequence[Task], folder: Path, binary: Path) -> N
             raise
 
 
-def write(out: Path, results: Sequence[CellResult], about: Mapping[str, Any]) -> None:
-    """report.json and junit.xml."""
+def write(
+    out: Path, results: Sequence[CellResult], about: Mapping[str, Any], before: Mapping[str, Any] | None = None
+) -> None:
+    """report.json and junit.xml, with the cells of an earlier report where one is kept."""
     out.mkdir(parents=True, exist_ok=True)
-    told = json.dumps(report(results, about), indent=1, ensure_ascii=False)
-    (out / "report.json").write_text(told + "\n", encoding="utf-8")
-    (out / "junit.xml").write_text(junit(results, float(about["seconds"])), encoding="utf-8")
+    told = report(results, about) if before is None else merged(before, report(results, about))
+    (out / "report.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (out / "junit.xml").write_text(junit(told), encoding="utf-8")
+
+
+def kept(out: Path) -> dict[str, Any] | None:
+    """The report that is there; None where there is none yet. Raises UsageError where it cannot be read."""
+    try:
+        return dict(json.loads((out / "report.json").read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the report in {shown(out)} cannot be kept, because it cannot be read: {error}") from error
+
+
+def folder_of(cell: Cell) -> str:
+    """Where a cell's histories are kept."""
+    return cell.id.replace("/", "_")
 
 
 def tell(results: Sequence[CellResult], about: Mapping[str, Any], logs: Path, asked: Asked, show: Show) -> int:

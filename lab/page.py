@@ -35,7 +35,7 @@ GROUPS = (
     (
         "control",
         "Controls",
-        "Loops without a key, a step or an engine; Pawl, where the receiver heeds no key. They must fail where they do.",
+        "Loops without a key, a step or an engine, and Pawl where no key is heeded. They must fail where they do.",
     ),
     ("contestant", "Other engines", "Each in its documented way, without and with its stable id as the key."),
     ("own", "Your target", "The agent that the target's file describes."),

@@ -13,12 +13,11 @@ from xml.etree import ElementTree as ET
 from lab.cells import Cell, Group, Verdict
 from lab.checker import SEVERITY, Judgement, Result
 from lab.jobs import Job
+from lab.merging import DECISIVE, summary
 from lab.published import PUBLISHED, SDK, SERVER
 
 SCHEMA = 1
 WORST_LAST = (*SEVERITY, Verdict.INVALID)
-DECISIVE = frozenset({Group.PUBLISHED, Group.PAWL, Group.CONTROL, Group.OWN})
-"""The groups whose cells must be as promised. What other engines do is shown, and is theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +82,13 @@ def red(results: Iterable[CellResult]) -> list[CellResult]:
 
 def report(results: Sequence[CellResult], about: Mapping[str, Any]) -> dict[str, Any]:
     """report.json. `about` is what is known of the machine and the versions, and when it ran."""
+    cells = [_cell(each) for each in results]
     return {
         "schema": SCHEMA,
         **about,
-        "summary": {
-            "cells": len(results),
-            "trials": sum(len(each.trials) for each in results),
-            "as_promised": sum(each.result is Result.AS_PROMISED for each in results),
-            "red": [each.cell.id for each in red(results)],
-        },
+        "summary": summary(cells),
         "published": _published(results),
-        "cells": [_cell(each) for each in results],
+        "cells": cells,
     }
 
 
@@ -162,24 +157,25 @@ def _is_published(result: CellResult) -> bool:
     return result.cell.group is Group.PUBLISHED
 
 
-def junit(results: Sequence[CellResult], seconds: float) -> str:
-    """junit.xml: one test for each cell, one suite for each group. What cannot be told is an error."""
-    root = ET.Element("testsuites", name="lab matrix", time=f"{seconds:.1f}")
+def junit(told: Mapping[str, Any]) -> str:
+    """junit.xml from a report: one test for each cell, one suite for each group. What cannot be told is an error."""
+    root = ET.Element("testsuites", name="lab matrix", time=f"{told['seconds']:.1f}")
     for group in Group:
-        members = [each for each in results if each.cell.group is group]
+        members = [cell for cell in told["cells"] if cell["group"] == group]
         if not members:
             continue
         suite = ET.SubElement(root, "testsuite", name=group.value, tests=str(len(members)))
-        suite.set("failures", str(sum(each.result is Result.NOT_AS_PROMISED for each in members)))
-        suite.set("errors", str(sum(each.result is Result.CANNOT_TELL for each in members)))
-        for each in members:
-            case = ET.SubElement(suite, "testcase", classname=each.cell.target, name=each.cell.id)
-            case.set("time", f"{each.recovered_s or 0:.2f}")
-            if each.result is not Result.AS_PROMISED:
-                kind = "error" if each.result is Result.CANNOT_TELL else "failure"
-                expected = " or ".join(sorted(verdict.value for verdict in each.cell.expected))
-                bad = ET.SubElement(case, kind, message=f"{each.verdict.value} in place of {expected}")
-                bad.text = "\n".join(printable(finding) for finding in each.findings)
+        suite.set("failures", str(sum(cell["result"] == Result.NOT_AS_PROMISED for cell in members)))
+        suite.set("errors", str(sum(cell["result"] == Result.CANNOT_TELL for cell in members)))
+        for cell in members:
+            case = ET.SubElement(suite, "testcase", classname=cell["target"], name=cell["id"])
+            case.set("time", f"{cell['recovered_s'] or 0:.2f}")
+            if cell["result"] != Result.AS_PROMISED:
+                kind = "error" if cell["result"] == Result.CANNOT_TELL else "failure"
+                expected = " or ".join(cell["expected"])
+                bad = ET.SubElement(case, kind, message=f"{cell['verdict']} in place of {expected}")
+                findings = dict.fromkeys(each for trial in cell["trials"] for each in trial["findings"])
+                bad.text = "\n".join(printable(finding) for finding in findings)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

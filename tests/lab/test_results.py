@@ -85,7 +85,8 @@ def test_the_published_scenarios_stand_beside_what_was_counted() -> None:
 
 
 def test_junit_has_a_test_for_each_cell_and_tells_failures_from_errors() -> None:
-    tree = ET.fromstring(junit([result(GOOD), result(BAD, group=Group.CONTROL), result(UNTOLD)], 3.0))
+    told = report([result(GOOD), result(BAD, group=Group.CONTROL), result(UNTOLD)], {"seconds": 3.0})
+    tree = ET.fromstring(junit(told))
     suites = {suite.get("name"): suite for suite in tree}
     assert (suites["pawl"].get("tests"), suites["pawl"].get("failures"), suites["pawl"].get("errors")) == (
         "2",
