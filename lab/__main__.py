@@ -83,11 +83,12 @@ def matrix_command(  # noqa: PLR0913, PLR0917  the options of one command
     jobs: Annotated[int, typer.Option(min=1, help="trials at work at a time")] = os.cpu_count() or 2,
     seed: Annotated[int, typer.Option(help="decides what is left to chance")] = 1,
     target: Annotated[Path | None, typer.Option(help="a file that describes an agent of your own")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="cells of the last report that are not played now stay")] = False,
     list_only: Annotated[bool, typer.Option("--list", help="print the cells and run nothing")] = False,
     folder: Dir = SCRATCH,
 ) -> None:
     """Every fault at every point, for every kind of tool: kill it, and count what the receiver saw."""
-    asked = campaign.Asked(trials, only, out, jobs, seed, target, folder)
+    asked = campaign.Asked(trials, only, out, jobs, seed, target, folder, keep)
     if list_only:
         _run(lambda show: campaign.list_cells(asked, show))
     _run(lambda show: pages.after(campaign.run(asked, show), out, show))
