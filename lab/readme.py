@@ -1,7 +1,7 @@
-"""The table of results in the README, written from report.json between two marks.
+"""The tables of results in the README, written between two marks from what matrix, window and storm left.
 
 Rule: the numbers and verdicts are those of the report; nothing is typed by hand. A class's cell says every verdict that
-was seen there.
+was seen there. The nine published scenarios stand first. What was not run is not mentioned.
 Must not know: how anything was played.
 """
 
@@ -22,14 +22,22 @@ Told = Mapping[str, Any]
 
 def run(out: Path, file: Path, show: Show) -> int:
     """Write the tables into the file; the exit code. Raises UsageError where there is no report, or no place for it."""
-    try:
-        report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"there is no report in {shown(out)}: run `make lab` first") from error
-    before = file.read_text(encoding="utf-8")
-    file.write_text(replaced(before, tables(report), str(file)), encoding="utf-8")
+    report = _read(out / "report.json")
+    if report is None:
+        raise UsageError(f"there is no report in {shown(out)}: run `make lab` first")
+    told = tables(report, _read(out / "window.json"), _read(out / "storm.json"))
+    file.write_text(replaced(file.read_text(encoding="utf-8"), told, str(file)), encoding="utf-8")
     show.line(f"the results of {shown(out)} are in {shown(file)}")
     return 0
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{shown(file)} cannot be read: {error}") from error
 
 
 def replaced(text: str, tables: str, name: str) -> str:
@@ -41,14 +49,16 @@ def replaced(text: str, tables: str, name: str) -> str:
     return f"{head}{BEGIN}\n{tables}\n{END}{tail}"
 
 
-def tables(report: Told) -> str:
-    """Markdown: what was tested, Pawl by fault and class, controls and engines by point, the published scenarios."""
+def tables(report: Told, window: Told | None = None, storm: Told | None = None) -> str:
+    """Markdown: what was tested, the published scenarios, Pawl by fault and class, controls and engines by point, and a
+    sentence each about storm and window."""
     versions, cells = report["versions"], report["cells"]
     about = (
         f"{report['summary']['cells']} cells, {report['trials']} trial(s) each, seed {report['seed']}: restate-server "
         f"{versions['restate_server']}, restate-sdk {versions['restate-sdk']}, Python {versions['python']}."
     )
-    return "\n\n".join(part for part in (about, _pawl(cells), _others(cells), _published(report)) if part)
+    parts = (about, _published(report), _pawl(cells), _others(cells), _storm(storm), _window(window))
+    return "\n\n".join(part for part in parts if part)
 
 
 def _pawl(cells: Sequence[Told]) -> str:
@@ -63,13 +73,13 @@ def _pawl(cells: Sequence[Told]) -> str:
 
 
 def _others(cells: Sequence[Told]) -> str:
-    others = [cell for cell in cells if cell["group"] in ("control", "contestant") and cell["fault"] == "worker-kill"]
+    others = [cell for cell in cells if cell["group"] in ("control", "contestant") and cell["fault"] in KILLS]
     points = ("before", "arrived", "applied", "unrecorded", "recorded")
     rows = []
-    for target in dict.fromkeys(cell["target"] for cell in others):
-        of_target = [cell for cell in others if cell["target"] == target]
-        verdicts = [_verdicts([cell for cell in of_target if cell["point"] == point]) for point in points]
-        rows.append([of_target[0]["title"], *verdicts])
+    for target, fault in dict.fromkeys((cell["target"], cell["fault"]) for cell in others):
+        members = [cell for cell in others if (cell["target"], cell["fault"]) == (target, fault)]
+        verdicts = [_verdicts([cell for cell in members if cell["point"] == point]) for point in points]
+        rows.append([f"{members[0]['title']}{KILLS[fault]}", *verdicts])
     return _table(["One charge, the worker killed", *(f"request {point}" for point in points)], rows)
 
 
@@ -84,6 +94,37 @@ def _published(report: Told) -> str:
     return _table([theirs, "model calls", "charges received", "charges applied"], rows)
 
 
+def _storm(told: Told | None) -> str:
+    if told is None:
+        return ""
+    landed = sum(each["landed"] for each in told["kinds"].values())
+    bad = ", ".join(f"{sum(map(len, told[name].values()))} {name}" for name in ("duplicated", "lost", "hanging"))
+    return (
+        f"The storm (`{told['again']}`): {told['runs']} runs at once over two workers, {landed} faults landed, "
+        f"{told['hit']} runs were hit; {told['completed']} completed, {len(told['parked'])} wait for a person; {bad}."
+    )
+
+
+def _window(told: Told | None) -> str:
+    if told is None:
+        return ""
+    widths = "; ".join(
+        f"{each['name']}: median {each['median_ms']:.1f} ms, 95 % {each['p95_ms']:.1f} ms, longest "
+        f"{each['max_ms']:.1f} ms, {each['effects']} effects"
+        for each in told["series"]
+    )
+    kills = told["kills"]
+    counted = (
+        ""
+        if kills is None
+        else f" Counted with {kills['name']}: {kills['kills']} kills at random moments doubled {kills['doubled']} of "
+        f"{kills['effects']} effects."
+    )
+    return f"The window from applied to recorded (`python -m lab window`): {widths}.{counted}"
+
+
+KILLS = {"worker-kill": "", "keys-ignored": ", before a receiver that takes no notice of keys"}
+"""The faults of the table of controls and engines, and what is added to the title there."""
 COUNTS = ("model_calls", "received", "applied")
 
 

@@ -1,6 +1,7 @@
 """The README's table of results comes from report.json, between two marks."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,41 @@ def test_verdicts_stand_by_fault_and_class_and_what_is_not_as_promised_is_bold()
 def test_controls_stand_by_the_point_of_the_kill() -> None:
     text = readme.tables(told(result(GOOD, group=Group.CONTROL, target="keyed")))
     assert "| Pawl | - | - | once | - | - |" in text
+
+
+def test_a_control_whose_receiver_takes_no_notice_of_keys_has_a_row_of_its_own() -> None:
+    plain, unheeded = (result(each, group=Group.CONTROL) for each in (GOOD, BAD))
+    unheeded = replace(unheeded, cell=replace(unheeded.cell, fault=Fault.KEYS_IGNORED))
+    text = readme.tables(told(plain, unheeded))
+    assert "| Pawl | - | - | once | - | - |" in text
+    assert "| Pawl, before a receiver that takes no notice of keys | - | - | **duplicated** | - | - |" in text
+
+
+def test_the_published_scenarios_come_before_everything_else() -> None:
+    made = told(result(GOOD))
+    made["published"]["rows"][1]["cell"] = "plain/receipt/worker-kill/recorded"  # type: ignore[index]
+    text = readme.tables(made)
+    assert text.index("plain loop, killed after the charge") < text.index("worker killed")
+
+
+def test_storm_and_window_are_told_where_they_were_run() -> None:
+    storm = {
+        "again": "python -m lab storm --runs 2 --seed 1",
+        "runs": 2,
+        "kinds": {"worker kill": {"landed": 3, "of": 4}},
+        "hit": 2,
+        "completed": 1,
+        "parked": {"run-1": "outcome_unknown: lost"},
+        "duplicated": {"run-2": ["charge was applied 2 times"]},
+        "lost": {},
+        "hanging": {},
+    }
+    series = {"name": "Pawl", "median_ms": 2.04, "p95_ms": 6.0, "max_ms": 9.9, "effects": 200}
+    window = {"series": [series], "kills": {"name": "no key", "kills": 30, "doubled": 62, "effects": 2011}}
+    text = readme.tables(told(result(GOOD)), window, storm)
+    assert "3 faults landed, 2 runs were hit; 1 completed, 1 wait for a person; 1 duplicated, 0 lost, 0 hanging" in text
+    assert "Pawl: median 2.0 ms, 95 % 6.0 ms, longest 9.9 ms, 200 effects. Counted with no key: 30 kills" in text
+    assert "storm" not in readme.tables(told(result(GOOD)))
 
 
 def test_every_fault_has_its_words() -> None:
