@@ -23,9 +23,8 @@ def described(file: str) -> set[str]:
     text = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
     _, _, rest = text.partition(f"\n## {file}\n")
     assert rest, f"docs/lab.md has no part about {file}"
-    return {
-        word for found in re.findall(r"`([^`]+)`", rest.partition("\n## ")[0]) for word in re.findall(r"\w+", found)
-    }
+    marked = " ".join(re.findall(r"`([^`]+)`", rest.partition("\n## ")[0]))
+    return set(re.findall(r"\w+", marked))
 
 
 def fields(of: Any) -> set[str]:
@@ -55,7 +54,7 @@ def test_storm_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kills", [None, Kills("no key", 3, 5, 1)], ids=["measured", "killed as well"])
 def test_window_json(kills: Kills | None) -> None:
-    made = {**ABOUT, **told([Series("one", (Width(1.0, 2.0, 3.0),), 1.0, 0)], kills)}
+    made = {**ABOUT, **told([Series("one", (Width("t1", 1.0, 2.0, 3.0),), 1.0, 0)], kills)}
     series = made["series"][0]
     wanted = fields(made) | fields(made["kills"]) | fields(series["untold"]) | fields(series["worker"])
     assert wanted - described("window.json") == set()
