@@ -26,6 +26,7 @@ def main(arguments: list[str]) -> int:
     from services import log, metrics, serve, traces
     from services.app import application, outside
     from services.busy import Busy
+    from services.lookout import keep_looking
     from services.retention import faults
     from services.version import code_version
     from services.watch import Watch
@@ -40,7 +41,13 @@ def main(arguments: list[str]) -> int:
         if wrong := faults(shared.tools.values(), shared.caps, settings.retention_s):
             raise BadSettings(wrong[0])
         code = code_version(shared.tools.values())
-        return serve.run(application(shared, settings, code), settings.listen, settings.shutdown_s, busy, shared.open)
+
+        async def meanwhile() -> None:
+            await shared.open()
+            if settings.webhook_url is not None:
+                await keep_looking(settings.ingress, settings.stuck_s)
+
+        return serve.run(application(shared, settings, code), settings.listen, settings.shutdown_s, busy, meanwhile)
     except (BadSettings, BadDeclaration, serve.PortTaken, metrics.PortTaken, traces.NoPackages) as error:
         print(f"pawl: {error}", file=sys.stderr)
         return 2

@@ -18,6 +18,7 @@ from services.busy import Busy
 from services.deadlines import Timeouts, fault
 from services.decision import decision
 from services.limits import Limits
+from services.lookout import lookout_object
 from services.messages import Grant
 from services.model import Model
 from services.moves import Caps
@@ -173,7 +174,8 @@ def application(shared: Outside, settings: Settings, code: str = "") -> RestateA
     """The ASGI application that Restate calls. `code`: which version it says that it is."""
     notices = notice_service(shared)
     agent = agent_object(shared, notices)
-    services: list[Service | VirtualObject] = [agent, decision, limiter, notices, *session_objects(agent)]
+    lookout = lookout_object(shared, notices, settings.admin, settings.stuck_s)
+    services: list[Service | VirtualObject] = [agent, decision, limiter, notices, lookout, *session_objects(agent)]
     if code:
         mark(services, code)
     return app(services, identity_keys=list(settings.identity_keys) or None)

@@ -1,4 +1,4 @@
-"""The service `Notice`: telling somebody outside that a run waits, is in doubt or has ended.
+"""The service `Notice`: telling somebody outside that a run waits, is in doubt, is stuck or has ended.
 
 Rule: a notice is an effect like any other: one key for one event, the same bytes at every try, waits in the journal. It
 is signed, so that the receiver can tell it from anybody's. Where people let a run wait too long, a second notice says
@@ -42,7 +42,8 @@ TOLD = {RunState.WAITING_APPROVAL: "waiting", RunState.OUTCOME_UNKNOWN: "unknown
 
 
 class Event(Kept):
-    """What is told. `at` is unix seconds; `name` is waiting, unknown, ended or escalated."""
+    """What is told. `at` is unix seconds; `name` is waiting, unknown, stuck, ended or escalated. `remedy` says what
+    helps one that is stuck, `about` tells one time that it is stuck from another."""
 
     name: str
     run_id: str
@@ -51,14 +52,19 @@ class Event(Kept):
     reason: str
     at: float
     questions: tuple[Question, ...] = ()
+    remedy: str = ""
+    about: str = ""
 
     def key(self) -> str:
         """One key for one event, whoever sends it and however often."""
-        asked = [f"{question.key} {question.kind} {question.number}" for question in self.questions]
+        asked = [self.about] if self.about else []
+        asked += [f"{question.key} {question.kind} {question.number}" for question in self.questions]
         return str(uuid5(NAMESPACE_URL, "\n".join(["pawl", self.name, self.run_id, str(self.pass_number), *asked])))
 
     def body(self) -> JsonValue:
-        return {**self.model_dump(mode="json", exclude={"pass_number"}), "pass": self.pass_number, "id": self.key()}
+        hidden = {"pass_number", "about"} if self.remedy else {"pass_number", "about", "remedy"}
+        shown = self.model_dump(mode="json", exclude=hidden)
+        return {**shown, "pass": self.pass_number, "id": self.key()}
 
 
 def signed(event: Event, path: str, secret: SecretStr | None) -> Request:

@@ -38,7 +38,7 @@ class People:
     """The header in which the gateway says who acts."""
     actor_required: bool
     webhook_path: str | None
-    """Where at its address somebody is told when a run waits, is in doubt or has ended; None: nobody is told."""
+    """Where at its address somebody is told when a run waits, is in doubt, is stuck or has ended; None: nobody is."""
     webhook_secret: SecretStr | None
     escalate_s: float | None
     """After so long without an answer they are told once more."""

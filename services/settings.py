@@ -117,10 +117,15 @@ class Settings(BaseSettings):
     grant_each_cents: int | None = Field(None, ge=0, description="Default grant: the most that one effect may move.")
     grant_total_cents: int | None = Field(None, ge=0, description="Default grant: the most that a run may move.")
     webhook_url: str | None = Field(
-        None, pattern=r"^https?://", description="Is told when a run waits for a person, is in doubt or has ended."
+        None,
+        pattern=r"^https?://",
+        description="Is told when a run waits for a person, is in doubt, is stuck or has ended.",
     )
     webhook_secret: SecretStr | None = Field(None, description="Signs what is told there.")
-    escalate_s: float | None = Field(None, gt=0, description="After so long without an answer it is told once more.")
+    escalate_s: float | None = Field(
+        None, gt=0, description="After so long without an answer, or stuck, it is told once more."
+    )
+    stuck_s: float = Field(60, ge=1, description="A run that has been stuck for so long is told of there.")
     actor_header: str = Field("x-pawl-actor", min_length=1, description="Header in which the gateway says who acts.")
     actor_required: bool = Field(False, description="Refuse decisions and cancels that do not say who acts.")
 

@@ -61,6 +61,18 @@ def open_runs(query: Query) -> list[str]:
     return sorted({str(row["run_id"]) for row in (*live, *begun)})
 
 
+def doubtful_runs(query: Query) -> list[str]:
+    """Ids of the runs that may be stuck: something of them has failed or is paused, or was killed since Restate last
+    cleared away what has ended. A closer look tells."""
+    rows = query(
+        "SELECT DISTINCT target_service_key AS run_id FROM sys_invocation"
+        f" WHERE target_service_name IN {SERVICES} AND ("
+        "(status <> 'completed' AND (status = 'paused' OR last_failure IS NOT NULL))"
+        " OR (status = 'completed' AND target_handler_name = 'run' AND completion_failure LIKE '%killed%'))"
+    )
+    return sorted(str(row["run_id"]) for row in rows)
+
+
 def open_calls(query: Query) -> tuple[Open, ...]:
     """How many calls have not ended, by the deployment that they are bound to, target and state."""
     rows = query(
@@ -90,7 +102,8 @@ def ended_calls(query: Query, run_id: str, session: str | None = None) -> list[s
     known = ", ".join(quoted(each) for each in sorted(ids | around)) or "''"
     rows = query(
         "SELECT id FROM sys_invocation WHERE status = 'completed' AND"
-        f" (id IN ({known}) OR (target_service_name = 'Notice' AND invoked_by_id IN ({known}))"
+        f" (id IN ({known}) OR (target_service_name = 'Notice' AND (invoked_by_id IN ({known})"
+        "  OR invoked_by_service_name = 'Lookout'))"
         f" OR (target_service_name = 'Session' AND target_service_key = {quoted(session or '')}))"
     )
     return sorted(str(row["id"]) for row in rows)

@@ -102,6 +102,8 @@ class Trouble:
     since: float | None = None
     tries: int = 0
     endpoint: str | None = None
+    after: int | None = None
+    """Number of the journal entry after which it stands still, where that is known."""
 
     @property
     def heals(self) -> bool:
@@ -167,6 +169,7 @@ def trouble_of(invocation: Invocation, failures: Sequence[Failure], at: float) -
                 paused=True,
                 since=pause.at if pause is not None else None,
                 endpoint=invocation.endpoint,
+                after=pause.after if pause is not None else None,
             )
         return Trouble(
             cause_of(pause.code, pause.text),
@@ -176,6 +179,7 @@ def trouble_of(invocation: Invocation, failures: Sequence[Failure], at: float) -
             since=pause.at,
             tries=invocation.tries,
             endpoint=invocation.endpoint,
+            after=pause.after,
         )
     since = failing_since(failures)
     if not failing(invocation, at) or (since is not None and at - since < STUCK_AFTER_S):
@@ -187,6 +191,7 @@ def trouble_of(invocation: Invocation, failures: Sequence[Failure], at: float) -
         since=since,
         tries=invocation.tries,
         endpoint=invocation.endpoint,
+        after=max((each.after for each in failures if not each.paused), default=None),
     )
 
 

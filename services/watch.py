@@ -16,6 +16,8 @@ from services.messages import Intent, RunEnd, RunState
 
 WAITS = frozenset({RunState.WAITING_APPROVAL, RunState.OUTCOME_UNKNOWN})
 """States of a run that wait for people."""
+QUIET = frozenset({"look"})
+"""Kinds of steps that come again and again and are of no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ class Watch:
         about, keys = step.about, step.about.keys
         if step.kind == "begin":
             self._log.info("run started", run_id=step.run_id, invocation=step.invocation)
-        tell = self._log.info if value is not None else self._log.error
+        usual = self._log.debug if step.kind in QUIET else self._log.info
+        tell = usual if value is not None else self._log.error
         tell(
             "step",
             run_id=step.run_id,
