@@ -36,7 +36,8 @@ def main(arguments: list[str]) -> int:
         settings = load()
         log.configure(settings.log_level)
         busy = Busy()
-        watch = Watch(metrics.started(settings.metrics, busy), traces.started(settings.otel))
+        spans = traces.started(settings.otel)
+        watch = Watch(metrics.started(settings.metrics, busy), spans)
         shared = outside(settings, busy, watch=watch)
         if wrong := faults(shared.tools.values(), shared.caps, settings.retention_s):
             raise BadSettings(wrong[0])
@@ -47,7 +48,9 @@ def main(arguments: list[str]) -> int:
             if settings.webhook_url is not None:
                 await keep_looking(settings.ingress, settings.stuck_s)
 
-        return serve.run(application(shared, settings, code), settings.listen, settings.shutdown_s, busy, meanwhile)
+        last = spans.flush if spans is not None else serve.nothing
+        made = application(shared, settings, code)
+        return serve.run(made, settings.listen, settings.shutdown_s, busy, meanwhile, last)
     except (BadSettings, BadDeclaration, serve.PortTaken, metrics.PortTaken, traces.NoPackages) as error:
         print(f"pawl: {error}", file=sys.stderr)
         return 2

@@ -33,12 +33,25 @@ class PortTaken(Exception):
     """The address cannot be listened on; the text says which and why."""
 
 
+def nothing() -> None:
+    pass
+
+
 def run(
-    application: RestateAppT, listen: str, shutdown_s: float, busy: Busy, opening: Callable[[], Awaitable[object]]
+    application: RestateAppT,
+    listen: str,
+    shutdown_s: float,
+    busy: Busy,
+    meanwhile: Callable[[], Awaitable[object]],
+    last: Callable[[], object] = nothing,
 ) -> int:
-    """Serves until a signal; returns the exit code. `opening` is awaited once the port is open. Raises PortTaken."""
+    """Serves until a signal; returns the exit code. Raises PortTaken.
+
+    `meanwhile` is awaited once the port is open, and ends with the worker. `last` may block; it runs when no step does
+    any more, in what is left of the time.
+    """
     check_port(listen)
-    return asyncio.run(_serve(application, listen, shutdown_s, busy, opening))
+    return asyncio.run(_serve(application, listen, shutdown_s, busy, meanwhile, last))
 
 
 def check_port(listen: str) -> None:
@@ -66,7 +79,12 @@ def while_staying(application: RestateAppT, busy: Busy) -> RestateAppT:
 
 
 async def _serve(
-    application: RestateAppT, listen: str, shutdown_s: float, busy: Busy, opening: Callable[[], Awaitable[object]]
+    application: RestateAppT,
+    listen: str,
+    shutdown_s: float,
+    busy: Busy,
+    meanwhile: Callable[[], Awaitable[object]],
+    last: Callable[[], object],
 ) -> int:
     log = structlog.get_logger("pawl.worker")
     leaving, never = asyncio.Event(), asyncio.Event()
@@ -88,16 +106,19 @@ async def _serve(
     guarded = while_staying(application, busy)
     serving = asyncio.ensure_future(serve(guarded, config, shutdown_trigger=never.wait, mode="asgi"))
     log.info("pawl worker listening", address=f"http://{listen}")
-    opened = asyncio.ensure_future(opening())
+    beside = asyncio.ensure_future(meanwhile())
     stopped = asyncio.ensure_future(leaving.wait())
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not leaving.is_set():
         serving.result()
     log.info("leaving", steps_in_flight=busy.steps, seconds_at_most=shutdown_s)
+    end = loop.time() + shutdown_s
     idle = await busy.idle(max(0.0, shutdown_s - LAST_MOMENT_S))
+    beside.cancel()
+    telling = asyncio.ensure_future(asyncio.to_thread(last))
     # What has ended is on its way to Restate; a result that is not recorded there would be sent for again.
     await asyncio.wait({serving}, timeout=LAST_MOMENT_S)
-    opened.cancel()
+    await asyncio.wait({telling}, timeout=max(0.0, end - loop.time()))
     log.info("left", all_steps_ended=idle)
     logging.shutdown()
     sys.stdout.flush()

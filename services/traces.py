@@ -6,6 +6,7 @@ and no texts. The packages are a group of their own (requirements-otel.lock); wi
 Must not know: what a step does.
 """
 
+from collections.abc import Callable
 from hashlib import sha256
 from time import time_ns  # noqa: TID251  of a step that has ended, outside of any journal
 from typing import Any
@@ -22,9 +23,12 @@ class NoPackages(Exception):
 
 
 class Spans:
-    def __init__(self, below_restate: Any, alone: Any) -> None:
+    """`flush` hands over what has ended, and may block for as long as the collector does not answer."""
+
+    def __init__(self, below_restate: Any, alone: Any, flush: Callable[[], object]) -> None:
         self._below_restate = below_restate
         self._alone = alone
+        self.flush = flush
 
     def stepped(self, step: Stepped) -> None:
         from opentelemetry.trace import StatusCode
@@ -79,4 +83,4 @@ def started(collector: str | None) -> Spans | None:
     exporter = OTLPSpanExporter(endpoint=f"{collector.rstrip('/')}/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=FLUSH_MS))
     restates: Any = RestateTracerProvider
-    return Spans(restates(provider).get_tracer("pawl"), provider.get_tracer("pawl"))
+    return Spans(restates(provider).get_tracer("pawl"), provider.get_tracer("pawl"), provider.force_flush)

@@ -1,6 +1,9 @@
 """OpenTelemetry: a span for each step, below the caller's trace, at a collector of this test."""
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,14 +24,16 @@ pytest.importorskip("opentelemetry.sdk", reason="the group of requirements-otel.
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = "b7ad6b7169203331"
+LEAVES_S = 3.0
 
 
 class Collector(ThreadingHTTPServer):
-    """Takes spans as an OTLP/HTTP collector does."""
+    """Takes spans as an OTLP/HTTP collector does. It answers after `slow_s`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Taking)
         self.bodies: list[bytes] = []
+        self.slow_s = 0.0
 
     def spans(self) -> list[Any]:
         found = []
@@ -52,6 +57,7 @@ class Taking(BaseHTTPRequestHandler):
 
             body = gzip.decompress(body)
         self.server.bodies.append(body)
+        time.sleep(self.server.slow_s)
         self.send_response(200)
         self.send_header("content-length", "0")
         self.end_headers()
@@ -74,7 +80,10 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Co
     collector = Collector()
     threading.Thread(target=collector.serve_forever, daemon=True).start()
     address = f"127.0.0.1:{collector.server_address[1]}"
-    env, server = {**QUICK, "PAWL_OTEL": f"http://{address}"}, {"RESTATE_TRACING_ENDPOINT": f"otlp+http://{address}"}
+    env, server = (
+        {**QUICK, "PAWL_OTEL": f"http://{address}", "PAWL_SHUTDOWN_S": str(LEAVES_S)},
+        {"RESTATE_TRACING_ENDPOINT": f"otlp+http://{address}"},
+    )
     with Stack(Path(tmp_path_factory.mktemp("traces")), worker_env=env, server_env=server) as stack:
         world = World(stack, 950)
         world.restore()
@@ -114,12 +123,54 @@ def test_a_replay_makes_no_span_again(traced: tuple[World, Collector]) -> None:
     pay = calls(call("charge_card", customer_id=world.tag, amount_cents=100))
     world.submit(run_id, world.script(pay, {"content": "paid"}), grant={"approve_above_cents": {"charge_card": -1}})
     key = world.until(run_id, "waiting_approval")["ledger"][0]["key"]
-    world.wait(lambda: len(collector.of(run_id)) == 3, "the spans before the approval")
+    world.wait(lambda: len(collector.of(run_id)) == 5, "the spans before the approval")
     world.stack.workers[0].kill()
     world.stack.workers[0].start()
     world.decide(run_id, key, "approve")
     world.until(run_id, "completed")
-    world.wait(lambda: len(collector.of(run_id)) == 6, "the spans after it")
+    world.wait(lambda: len(collector.of(run_id)) == 8, "the spans after it")
     assert sorted(span.name for span in collector.of(run_id)) == sorted(
-        ["begin", "model", "seal", "seal", "call charge_card", "model"]
+        ["begin", "model", "seal", "ask", "listen", "seal", "call charge_card", "model"]
     )
+
+
+def leave(world: World) -> float:
+    """SIGTERM; seconds until the worker has left with 0."""
+    worker, began = world.stack.workers[0], time.monotonic()
+    os.kill(worker.pid, signal.SIGTERM)
+    world.wait(lambda: not worker.alive, "the end of the worker", wait_s=LEAVES_S + 5)
+    assert worker.exit_code == 0
+    return time.monotonic() - began
+
+
+def test_the_spans_of_the_last_steps_reach_a_slow_collector_before_the_worker_has_left(
+    traced: tuple[World, Collector],
+) -> None:
+    world, collector = traced
+    run_id = world.run_id()
+    gate = world.stack.receiver.gate("charge", "applied")
+    collector.slow_s = 0.9
+    try:
+        charge = calls(call("charge_card", customer_id=run_id, amount_cents=1))
+        world.submit(run_id, world.script(charge, {"content": "ok"}, name="last"))
+        assert gate.wait_held(20)
+        # The exporter has the first spans in its hands when the last one ends.
+        world.wait(lambda: collector.of(run_id), "the first spans")
+        threading.Timer(0.1, gate.release).start()
+        leave(world)
+        assert "call charge_card" in [span.name for span in collector.of(run_id)]
+    finally:
+        collector.slow_s = 0.0
+        world.stack.workers[0].start()
+    world.until(run_id, "completed")
+
+
+def test_a_collector_that_hangs_holds_the_worker_no_longer_than_is_stated(traced: tuple[World, Collector]) -> None:
+    world, collector = traced
+    collector.slow_s = 20.0
+    try:
+        world.run(world.run_id(), world.script({"content": "done"}, name="hang"))
+        assert leave(world) < LEAVES_S + 1.5
+    finally:
+        collector.slow_s = 0.0
+        world.stack.workers[0].start()

@@ -22,7 +22,7 @@ def test_spans_of_one_invocation_are_one_trace_where_no_trace_is_handed_on() -> 
 
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    spans = Spans(None, provider.get_tracer("pawl"))
+    spans = Spans(None, provider.get_tracer("pawl"), provider.force_flush)
     for each in (step("inv_1"), step("inv_1", "call 1.0 x", "unknown"), step("inv_2")):
         spans.stepped(each)
     first, second, other = exporter.get_finished_spans()
