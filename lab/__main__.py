@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lab import campaign, compose, demo, empty, pages, readme, signals, storm, up, window
+from lab.bench import run as bench
 from lab.errors import LabError
 from lab.paths import SCRATCH
 from lab.show import Show
@@ -117,6 +118,19 @@ def window_command(
     _run(lambda show: pages.after(window.run(window.Asked(effects, kills, seed, out, folder), show), out, show))
 
 
+@app.command("bench")
+def bench_command(
+    quick: Annotated[bool, typer.Option("--quick", help="go through all of it without judging times")] = False,
+    only: Annotated[str | None, typer.Option(help="parts or contestants; parted by commas")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="of every contestant, in turn [5; quick: 1]")] = None,
+    out: Annotated[Path, typer.Option(help="where bench.json and the pictures go")] = Path("lab-report"),
+    folder: Dir = SCRATCH,
+) -> None:
+    """The same job on Pawl, on loops by hand and on other engines: how fast, at what cost, and back from a kill."""
+    asked = bench.Asked(only, rounds, quick, out, folder)
+    _run(lambda show: pages.after(bench.run(asked, show), out, show))
+
+
 @app.command("report")
 def report_command(
     out: Annotated[Path, typer.Option(help="the folder with report.json")] = Path("lab-report"),
@@ -136,9 +150,14 @@ def readme_command(
 
 
 @app.command("compose-test")
-def compose_command(folder: Dir = SCRATCH) -> None:
-    """The demo's job in containers, judged by the receiver's effects."""
-    _run(lambda show: compose.compose_test(folder, show))
+def compose_command(
+    only: Annotated[
+        str | None, typer.Option(help="a part of the names of the faults; without the demo")
+    ] = None,
+    folder: Dir = SCRATCH,
+) -> None:
+    """The demo's job and faults in containers, on one server and on a cluster, judged by the receiver's effects."""
+    _run(lambda show: compose.compose_test(folder, show, only))
 
 
 if __name__ == "__main__":

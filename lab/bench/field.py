@@ -21,6 +21,7 @@ from lab.load import Driven, Request, drive
 from lab.peers import Peer
 from lab.ports import HOST, free_port, refuses
 from lab.process import Command, Process
+from lab.relay import Relay
 from lab.stack import Stack
 from lab.targets import PAWL, Addresses
 
@@ -30,11 +31,12 @@ MOCKS = "lab.bench.mock"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs of one contestant in one go, with what they cost: processor seconds by part."""
+    """Runs of one contestant in one go, with what they cost: processor seconds by part. `rows` are the ledger's."""
 
     runs: int
     driven: Driven
     cpu_s: Mapping[str, float]
+    rows: Sequence[Mapping[str, Any]]
 
     @property
     def per_s(self) -> float:
@@ -51,7 +53,7 @@ class Standing:
     engine: Callable[[], int | None]
     url: str
     runs: int = 0
-    tags: "Iterator[int]" = field(default_factory=count)
+    numbers: "Iterator[int]" = field(default_factory=count)
 
     @property
     def worker(self) -> Process:
@@ -76,10 +78,16 @@ class Field:
         self._open.close()
 
     def add(
-        self, entrant: Entrant, env: Mapping[str, str] | None = None, known_as: str | None = None, receiver: str = ""
+        self,
+        entrant: Entrant,
+        env: Mapping[str, str] | None = None,
+        line: Relay | None = None,
+        receiver: str = "",
+        *,
+        known: bool = True,
     ) -> Standing:
-        """Start its worker, and its server where it has one of its own. `known_as` and `receiver`: what stands before
-        the worker, and before the receiver."""
+        """Start its worker, and its server where it has one of its own. `line` stands before the worker, what listens
+        at `receiver` before the receiver. One that is not to be `known` is not registered."""
         own = self.folder / entrant.name
         own.mkdir(exist_ok=True)
         at = replace(self.stack.at, folder=str(own), receiver=receiver or self.stack.at.receiver)
@@ -87,19 +95,31 @@ class Field:
         if helper is not None:
             at = replace(at, helper=f"{HOST}:{helper.command.port}")
         target = replace(entrant.target, process=entrant.name)
-        process = self.stack.add_worker(target, env, at=at, known_as=known_as)
+        process = self.stack.add_worker(target, env, at=at, known_as=None if known and line is None else "")
+        if line is not None:
+            line.aim(process.command.port)
+            target.register(self.stack.at, line.url)
         engine = (lambda: self.stack.server.pid) if target.on_restate else (lambda: helper.pid if helper else None)
         return Standing(entrant, at, [process], engine, self.stack.url(process))
 
-    def batch(self, on: Standing, runs: int, at_once: int, job: Job = SHORT, *, again: bool = False) -> Batch:
-        """So many runs, so many at once, checked against the ledger."""
-        tags = [f"{on.entrant.name.replace('-', '')}{next(on.tags)}x" for _ in range(runs)]
-        before = self._cpu(on)
-        driven = drive(lambda number: self.request(on, tags[number], job), runs, at_once)
-        after = self._cpu(on)
+    def run(self, process: Process) -> Process:
+        """Start one more process, to be ended with the field."""
+        self._open.callback(process.end, GRACE_S)
+        process.start()
+        return process
+
+    def batch(self, on: Standing, runs: int, at_once: int, *, mark: str = "", more_calls: int = 0) -> Batch:
+        """So many runs, so many at once, checked against the ledger. Their tags begin with `mark`. `more_calls`: so
+        many model calls of a run may be made again, where something was cut off before."""
+        mark = mark or on.entrant.name.replace("-", "")
+        tags = [f"{mark}{next(on.numbers):05}x" for _ in range(runs)]
+        before = self.cpu(on)
+        driven = drive(lambda number: self.request(on, tags[number]), runs, at_once)
+        after = self.cpu(on)
         on.runs += runs
-        audit.check(on.entrant.title, job, tags, self.rows(), more_calls=int(again))
-        return Batch(runs, driven, {name: after[name] - before[name] for name in before})
+        rows = self.rows()
+        audit.check(on.entrant.title, SHORT, tags, rows, more_calls=more_calls)
+        return Batch(runs, driven, {name: after[name] - before[name] for name in before}, rows)
 
     def request(self, on: Standing, tag: str, job: Job = SHORT) -> Request:
         return Request(on.entrant.url(on.at, on.url, f"run-{tag}"), {"task": job.task(tag)})
@@ -116,7 +136,8 @@ class Field:
     def _mocks(self) -> Sequence[tuple[str, Peer]]:
         return ("model", self.stack.model), ("receiver", self.stack.receiver)
 
-    def _cpu(self, on: Standing) -> dict[str, float]:
+    def cpu(self, on: Standing) -> dict[str, float]:
+        """Processor seconds so far: of its workers, its engine, the mocks, and this program, which sends the load."""
         engine = on.engine()
         mocks = (self.stack.receiver_process, self.stack.model_process)
         return {
@@ -139,7 +160,4 @@ class Field:
             port=port,
             ready=lambda: not refuses(port),
         )
-        process = Process(command)
-        self._open.callback(process.end, GRACE_S)
-        process.start()
-        return process
+        return self.run(Process(command))

@@ -1,7 +1,7 @@
 """The loop by hand on Restate's Python SDK, each model and tool call a step, the key from `ctx.uuid()`.
 
-Object BareLoop takes openai and httpx as they come; with CLIENTS=lean object LeanLoop takes aiohttp for everything, which
-is as little as a call can cost in Python. Run: python -m lab.contestants.bare_loop
+Object BareLoop takes openai and httpx as they come; with CLIENTS=lean object LeanLoop takes aiohttp for everything,
+which is as little as a call can cost in Python. Run: python -m lab.contestants.bare_loop
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """The hand-written loop that Pawl's cost is measured against: the same number of journalled steps, no ledger, no keys.
 
 Its model and its receiver answer at once, in the process. It does what a hand-written loop does with a reply: it reads
-the arguments, calls the tool in a step, and puts the answer into the history.
+the arguments, calls the tool in a step, and puts the answer into the history. `Unsealed` is the same without the two
+seals: the difference is what a seal costs.
 
 Run: python -m lab.controls.empty --listen 127.0.0.1:9081 --model unused --receiver unused
 """
@@ -17,7 +18,7 @@ from lab.controls.serving import arguments, serve_until_killed, with_health
 
 EFFECTS = 2
 """As in the product's worker with empty steps: one beginning, three model calls, two seals, two effects."""
-bare = restate.Service("Bare")
+bare, unsealed = restate.Service("Bare"), restate.Service("Unsealed")
 
 
 async def nothing() -> dict[str, Any]:
@@ -38,7 +39,16 @@ async def charge(customer_id: str, amount_cents: int) -> dict[str, Any]:
 
 @bare.handler()
 async def run(ctx: restate.Context, request: dict[str, Any]) -> dict[str, Any]:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": request["task"]}]
+    return await loop(ctx, request["task"], seal=True)
+
+
+@unsealed.handler("run")
+async def run_unsealed(ctx: restate.Context, request: dict[str, Any]) -> dict[str, Any]:
+    return await loop(ctx, request["task"], seal=False)
+
+
+async def loop(ctx: restate.Context, task: str, *, seal: bool) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": task}]
     await ctx.run_typed("begin", nothing)
     while True:
         message = await ctx.run_typed("model", ask, messages=messages)
@@ -47,7 +57,8 @@ async def run(ctx: restate.Context, request: dict[str, Any]) -> dict[str, Any]:
             return {"state": "completed", "answer": message["content"]}
         for made in message["tool_calls"]:
             given = json.loads(made["function"]["arguments"])
-            await ctx.run_typed("seal", nothing)
+            if seal:
+                await ctx.run_typed("seal", nothing)
             result = await ctx.run_typed("charge_card", charge, **given)
             messages.append({"role": "tool", "tool_call_id": made["id"], "content": json.dumps(result)})
 
@@ -57,4 +68,4 @@ if __name__ == "__main__":
     settings.bind = [arguments(__doc__).listen]
     settings.h2_max_concurrent_streams = 10_000
     settings.accesslog = settings.errorlog = None
-    asyncio.run(serve_until_killed(with_health(restate.app([bare])), settings))
+    asyncio.run(serve_until_killed(with_health(restate.app([bare, unsealed])), settings))

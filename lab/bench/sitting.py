@@ -1,0 +1,44 @@
+"""One sitting of the benchmark: what every part is given. Must not know: any part."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from lab.bench.entrants import Entrant, entrant
+from lab.bench.field import Field
+
+
+@dataclass(slots=True)
+class Sitting:
+    """`quick` makes every part as small as it can be and still go through all that it does. `say` tells a person how
+    far it is."""
+
+    folder: Path
+    binary: Path
+    rounds: int
+    quick: bool
+    entrants: tuple[Entrant, ...]
+    say: Callable[[str], None]
+    _numbers: "Iterator[int]" = field(default_factory=count)
+
+    @contextmanager
+    def field(self) -> Iterator[Field]:
+        """A new one, with an empty server."""
+        folder = self.folder / f"field-{next(self._numbers)}"
+        folder.mkdir(parents=True)
+        with Field(folder, self.binary) as made:
+            yield made
+
+    def pick(self, full: int, quick: int) -> int:
+        """A size."""
+        return quick if self.quick else full
+
+    def of(self, *names: str) -> tuple[Entrant, ...]:
+        """Those of the names that take part."""
+        return tuple(each for each in self.entrants if each.name in names)
+
+    def pawl(self) -> Entrant:
+        """It is always there."""
+        return entrant("pawl")
