@@ -10,7 +10,7 @@ import pytest
 
 from lab import storm
 from lab.show import Show
-from lab.storm_judge import Landed, RunAfter, Seen, hits, judge, kinds
+from lab.storm_judge import Landed, RunAfter, Seen, Verdict, hits, judge, kinds
 from lab.storm_plan import (
     EFFECTS,
     THINK_S_MAX,
@@ -173,6 +173,15 @@ def test_rows_that_were_not_read_or_contradict_each_other_are_no_pass() -> None:
     assert judge(Seen((after(),), (), None, None)).unreadable
     requests, effects = rows(*((MEMBER, effect) for effect in EFFECTS))
     assert judge(Seen((after(),), (), requests, effects[1:])).unreadable
+
+
+def test_each_wrong_by_itself_is_enough() -> None:
+    wrong: dict[str, tuple[str, ...]] = {"run-1": ("it is wrong",)}
+    assert Verdict().good
+    assert not Verdict(duplicated=wrong).good
+    assert not Verdict(lost=wrong).good
+    assert not Verdict(hanging=wrong).good
+    assert not Verdict(unreadable="the rows could not be read").good
 
 
 def test_a_run_is_hit_by_what_landed_while_it_was_under_way() -> None:
