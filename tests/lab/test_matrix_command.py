@@ -102,22 +102,3 @@ def test_a_signal_ends_it_and_leaves_nothing_running(tmp_path: Path) -> None:
         assert command.left(15) == []
     finally:
         command.clean()
-
-
-LONG = [
-    "pawl/*/worker-freeze-late/*",
-    "pawl/*/restarted-cuts/*",
-    "pawl/*/leader-kill/applied",
-    "pawl/*/server-kill/*",
-    "pawl/*/written-*/*,pawl/*/asked-again,pawl/*/drift-*/*",
-    "keyed/receipt,bare/receipt,plain/receipt,journaled/receipt",
-    "fresh-key/charge",
-]
-
-
-@pytest.mark.long
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("only", LONG)
-def test_cells_that_take_longer(tmp_path: Path, only: str) -> None:
-    done = matrix(tmp_path, "--trials", "1", "--jobs", "2", "--only", only, within_s=580)
-    assert done.returncode == 0, done.stdout + done.stderr
