@@ -87,6 +87,15 @@ def test_a_key_from_the_invocation_s_own_random_does_not_survive_an_operator_s_r
     assert expected("keyed", Fault.RESTARTED_SCRATCH, Point.APPLIED) == {Verdict.DUPLICATED}
 
 
+def test_pawl_itself_is_a_control_where_the_receiver_takes_no_notice_of_keys() -> None:
+    unheeded = [cell for cell in ALL if cell.fault is Fault.KEYS_IGNORED]
+    assert {cell.target for cell in unheeded} == {PAWL.name, KEYED.name}
+    assert {cell.group for cell in unheeded} == {Group.CONTROL}
+    for target in (PAWL, KEYED):
+        assert expected(target.name, Fault.KEYS_IGNORED, Point.APPLIED) == {Verdict.DUPLICATED}
+        assert expected(target.name, Fault.KEYS_IGNORED, Point.RECORDED) == {Verdict.ONCE}
+
+
 def test_the_nine_published_scenarios_come_first_with_exact_counts() -> None:
     assert len(PUBLISHED) == 9
     first = ALL[:9]
