@@ -1,4 +1,4 @@
-"""The report as one page of HTML: report.json, the histories, and window.json and storm.json where they are. Pure.
+"""The report as one page of HTML: report.json, the histories, and window, storm and bench where they are. Pure.
 
 Rule: one file without a network, from data only; what is missing is said and not made up. The nine published scenarios
 stand first, beside what was counted here, with both servers named.
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lab.bench.page import section
 from lab.history import History
 from lab.page_more import storm, window
 from lab.page_style import SHEET, figures, pill, table, text
@@ -44,13 +45,14 @@ GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What the page is made of. `histories` are by their file, as report.json names it; `window` and `storm` are None
-    where they were not run."""
+    """What the page is made of. `histories` are by their file, as report.json names it; `window`, `storm` and
+    `bench` are None where they were not run."""
 
     report: Told
     histories: Mapping[str, History]
     window: Told | None = None
     storm: Told | None = None
+    bench: Told | None = None
     chosen: str | None = None
 
 
@@ -69,6 +71,7 @@ def page(data: Data) -> str:
         _timelines(cells, data, drawn),
         window(data.window),
         storm(data.storm),
+        section(data.bench),
         _machine(report, data),
     )
     return (
@@ -88,6 +91,7 @@ def _head(report: Told, data: Data) -> str:
         ("timelines", "Timelines"),
         ("window", "Window"),
         ("storm", "Storm"),
+        ("bench", "Benchmark"),
         ("machine", "Versions"),
     )
     numbers: list[tuple[str, object]] = [

@@ -16,11 +16,13 @@ from lab.paths import shown
 from lab.show import Show
 
 NAME = "report.html"
+MADE_OF = ("report.json", "bench.json")
+"""Either is enough for a page."""
 
 
 def run(out: Path, cell: str | None, show: Show) -> int:
     """Write it and say where; the exit code."""
-    if not (out / "report.json").exists():
+    if not any((out / name).exists() for name in MADE_OF):
         raise UsageError(
             f"there is no report.json in {shown(out)}; `python -m lab matrix --out {shown(out)}` makes one"
         )
@@ -29,21 +31,25 @@ def run(out: Path, cell: str | None, show: Show) -> int:
 
 
 def after(code: int, out: Path, show: Show) -> int:
-    """What a command does at its end: the page is made anew where there is a matrix. Its exit code is kept."""
-    if (out / "report.json").exists():
+    """What a command does at its end: the page is made anew where there is something to show. Its exit code is kept."""
+    if any((out / name).exists() for name in MADE_OF):
         show.line(f"the report is in {shown(write(out))}")
     return code
 
 
 def write(out: Path, cell: str | None = None) -> Path:
     """The page from the folder's files. `cell` is the one whose timeline is open. Raises LabError."""
-    report = _read(out / "report.json")
+    report, bench = _read(out / "report.json"), _read(out / "bench.json")
     if report is None:
-        raise LabError(f"there is no report.json in {shown(out)}")
+        if bench is None:
+            raise LabError(f"there is no report.json in {shown(out)}")
+        # The benchmark alone: the page says that no cell was played.
+        report = {"cells": [], **{name: bench[name] for name in ("versions", "machine", "started_at", "seconds")}}
     if cell is not None and cell not in {each["id"] for each in report["cells"]}:
         raise UsageError(f"the report has no cell {cell}; their ids are in report.json")
     files = {trial["history"] for each in report["cells"] for trial in each["trials"] if trial["history"]}
-    data = Data(report, _histories(out, files), _read(out / "window.json"), _read(out / "storm.json"), cell)
+    window, storm = (_read(out / name) for name in ("window.json", "storm.json"))
+    data = Data(report, _histories(out, files), window, storm, bench, cell)
     (out / NAME).write_text(page(data), encoding="utf-8")
     return out / NAME
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lab.bench import written
 from lab.errors import UsageError
 from lab.paths import shown
 from lab.show import Show
@@ -21,12 +22,18 @@ Told = Mapping[str, Any]
 
 
 def run(out: Path, file: Path, show: Show) -> int:
-    """Write the tables into the file; the exit code. Raises UsageError where there is no report, or no place for it."""
-    report = _read(out / "report.json")
-    if report is None:
+    """Write the tables into the file: of the matrix, of the benchmark, or of both; the exit code. Raises UsageError
+    where there is neither, or no place for it."""
+    report, bench = _read(out / "report.json"), _read(out / "bench.json")
+    if report is None and bench is None:
         raise UsageError(f"there is no report in {shown(out)}: run `make lab` first")
-    told = tables(report, _read(out / "window.json"), _read(out / "storm.json"))
-    file.write_text(replaced(file.read_text(encoding="utf-8"), told, str(file)), encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
+    if report is not None:
+        told = tables(report, _read(out / "window.json"), _read(out / "storm.json"))
+        text = replaced(text, told, str(file))
+    if bench is not None:
+        text = replaced(text, written.tables(bench), str(file), (written.BEGIN, written.END))
+    file.write_text(text, encoding="utf-8")
     show.line(f"the results of {shown(out)} are in {shown(file)}")
     return 0
 
@@ -40,13 +47,14 @@ def _read(file: Path) -> dict[str, Any] | None:
         raise UsageError(f"{shown(file)} cannot be read: {error}") from error
 
 
-def replaced(text: str, tables: str, name: str) -> str:
+def replaced(text: str, tables: str, name: str, marks: tuple[str, str] = (BEGIN, END)) -> str:
     """The text with the tables between the marks. Raises UsageError where the marks are not there, once each."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise UsageError(f"{name} must hold the lines {BEGIN} and {END} once each: the results go between them")
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{tables}\n{END}{tail}"
+    begin, end = marks
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise UsageError(f"{name} must hold the lines {begin} and {end} once each: the results go between them")
+    head, _, rest = text.partition(begin)
+    _, _, tail = rest.partition(end)
+    return f"{head}{begin}\n{tables}\n{end}{tail}"
 
 
 def tables(report: Told, window: Told | None = None, storm: Told | None = None) -> str:

@@ -129,7 +129,7 @@ def steps(part: Mapping[str, Any]) -> Table:
             *(spread(load[name]["runs_per_s"]) for name in ("pawl", "bare")),
             spread(load["pawl_over_bare"]),
             *(spread(load[name]["cpu_ms"]) for name in ("pawl", "bare")),
-            spread(load["seal_ms"]),
+            "-" if load["seal_ms"] is None else spread(load["seal_ms"]),
             spread(load["seal_cpu_ms"]),
         )
         for load in part["loads"]
