@@ -8,9 +8,9 @@ WORKDIR /app
 COPY requirements.lock ./
 RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
 
-# State of the mocks. A number and not a name for the user, so that no tool for accounts is needed.
+# State of the mocks: a volume that is mounted here gets this owner. A number and not a name for the user, so that no tool
+# for accounts is needed.
 RUN mkdir /data && chown 10001:10001 /data
-VOLUME /data
 
 COPY tools ./tools
 COPY services ./services

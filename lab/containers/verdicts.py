@@ -1,0 +1,121 @@
+"""What became of the runs of a scene, job by job. Pure.
+
+Rule: the lab's checker judges; here a scene is put into its words. Runs that the fault did not reach must have had
+their effect as if nothing had happened.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from lab.cells import Cell, Fault, Group, Point
+from lab.checker import Judgement, Result, judge
+from lab.containers.scene import Scene
+from lab.containers.stories import Story
+from lab.history import History, RunSeen
+from lab.matrix import promised
+from lab.trial import Run
+
+JOB_TITLES = {"crm": "SET", "charge": "KEYED", "transfer": "ONCE, with a look-up", "sms": "ONCE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A scene after it has been judged: per job of a struck run its judgement, and what is wrong beside."""
+
+    name: str
+    struck: dict[str, Judgement]
+    beside: tuple[str, ...]
+    recovered_s: float | None
+
+    @property
+    def right(self) -> bool:
+        struck = self.struck.values()
+        return bool(struck) and all(each.result is Result.AS_PROMISED for each in struck) and not self.beside
+
+
+def judged(story: Story, scene: Scene, error: str | None) -> Played:
+    struck = [run for run in scene.runs if run.landings]
+    spared = [run for run in scene.runs if not run.landings]
+    verdicts = {run.job.name: _judge(story.like, scene, [run], error) for run in struck}
+    if error is not None and not verdicts:
+        return Played(story.name, {}, (error,), None)
+    beside = tuple(_beside(scene, spared)) if error is None else ()
+    rested = [run.rested_at for run in struck if run.rested_at is not None]
+    took = max(rested) - scene.struck_at if rested and scene.struck_at is not None else None
+    return Played(story.name, verdicts, beside, took)
+
+
+def _beside(scene: Scene, spared: Sequence[Run]) -> Iterator[str]:
+    for run in spared:
+        found = _judge(Fault.NONE, scene, [run], None)
+        if found.result is not Result.AS_PROMISED:
+            yield f"{run.run_id}, which was not struck: {found.verdict}. {' '.join(found.findings)}"
+
+
+def _judge(fault: Fault, scene: Scene, runs: Sequence[Run], error: str | None) -> Judgement:
+    job = runs[0].job
+    point = Point.NONE if fault is Fault.NONE else Point.APPLIED
+    cell = Cell("containers", job.name, fault, point, promised(job.kind, fault, point), Group.PAWL)
+    ids = {run.run_id for run in runs}
+    return judge(
+        cell,
+        job,
+        History(
+            cell=cell.id,
+            job=job.name,
+            trial=1,
+            seed=0,
+            started_at=scene.struck_at or 0.0,
+            strikes=0 if fault is Fault.NONE else 1,
+            runs=tuple(_seen(run) for run in runs),
+            landings=tuple(runs[0].landings),
+            ledger=scene.ledger,
+            after=scene.after,
+            beside=tuple(run.tag for run in scene.runs if run.run_id not in ids),
+            error=error,
+        ),
+    )
+
+
+def _seen(run: Run) -> RunSeen:
+    return RunSeen(
+        run_id=run.run_id,
+        tag=run.tag,
+        state=run.state,
+        rested=run.rested_at is not None,
+        decided=run.decided,
+        state_after=run.state_after,
+    )
+
+
+def table(scenes: Sequence[Played]) -> Table:
+    out = Table(title="What became of the effects", title_justify="left")
+    out.add_column("fault, the effect applied and unread")
+    for title in JOB_TITLES.values():
+        out.add_column(title)
+    out.add_column("fault to rest, s", justify="right")
+    for scene in scenes:
+        cells = [_cell(scene.struck.get(name)) for name in JOB_TITLES]
+        out.add_row(scene.name, *cells, "" if scene.recovered_s is None else f"{scene.recovered_s:.1f}")
+    return out
+
+
+def _cell(found: Judgement | None) -> Text:
+    if found is None:
+        return Text("-", "dim")
+    right = found.result is Result.AS_PROMISED
+    return Text(found.verdict.value, "" if right else "bold red")
+
+
+def wrong(scenes: Sequence[Played]) -> Iterator[str]:
+    """What is not as promised, as sentences."""
+    for scene in scenes:
+        for name, found in scene.struck.items():
+            if found.result is not Result.AS_PROMISED:
+                yield f"{scene.name}, {name}: {found.verdict}, {found.result}. {' '.join(found.findings)}"
+        yield from (f"{scene.name}: {text}" for text in scene.beside)
+        if not scene.struck and not scene.beside:
+            yield f"{scene.name}: nothing was struck"
