@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.bench.page import section
+from lab.cells import Point
 from lab.history import History
 from lab.page_more import storm, window
 from lab.page_style import SHEET, figures, pill, table, text
@@ -17,6 +18,7 @@ from lab.page_timeline import timeline
 from lab.words import WORDS
 
 Told = Mapping[str, Any]
+POINTS = [point.value for point in Point]
 FIRST = ("pawl/charge/worker-kill/applied", "pawl/charge/worker-kill/unrecorded")
 """The cell whose timeline is shown until another is chosen, where it was played."""
 VERDICTS = (
@@ -175,7 +177,9 @@ def _group(name: str, title: str, words: str, cells: Sequence[Told], drawn: Mapp
             rows.setdefault((cell["fault"], cell["point"]), {})[column_of(cell)] = _pill(cell, drawn)
     columns = [("fault", False), ("point", False), *((said, False) for said in titles.values())]
     lines, before = [], None
-    for (fault, point), found in rows.items():
+    faults = list(dict.fromkeys(fault for fault, _ in rows))
+    for fault, point in sorted(rows, key=lambda row: (faults.index(row[0]), POINTS.index(row[1]))):
+        found = rows[fault, point]
         verdicts = (found.get(column, '<span class="soft">-</span>') for column in titles)
         lines.append((_fault(fault, again=fault == before), text(point), *verdicts))
         before = fault
