@@ -62,7 +62,8 @@ def tables(report: Told, window: Told | None = None, storm: Told | None = None) 
     sentence each about storm and window."""
     versions, cells = report["versions"], report["cells"]
     about = (
-        f"{report['summary']['cells']} cells, {report['trials']} trial(s) each, seed {report['seed']}: restate-server "
+        f"{report['summary']['cells']} cells, {report['trials']} trial(s) each, seed {report['seed']}, in "
+        f"{report['seconds'] / 60:.0f} minutes on {report['machine']['processors']} processors: restate-server "
         f"{versions['restate_server']}, restate-sdk {versions['restate-sdk']}, Python {versions['python']}."
     )
     parts = (about, _published(report), _pawl(cells), _others(cells), _storm(storm), _window(window))

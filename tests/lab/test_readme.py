@@ -18,14 +18,14 @@ VERSIONS = {"restate_server": "1.7.12", "restate-sdk": "1.3.0", "python": "3.11.
 
 
 def told(*results: object) -> dict[str, object]:
-    about = {"versions": VERSIONS, "trials": 1, "seed": 1}
+    about = {"versions": VERSIONS, "trials": 1, "seed": 1, "seconds": 130.0, "machine": {"processors": 2}}
     return dict(json.loads(json.dumps(report(list(results), about))))  # type: ignore[arg-type]
 
 
 def test_verdicts_stand_by_fault_and_class_and_what_is_not_as_promised_is_bold() -> None:
     text = readme.tables(told(result(GOOD), result(BAD)))
     assert "| worker killed | 1 | - | - | once or **duplicated** | - | - |" in text
-    assert "restate-server 1.7.12" in text
+    assert "2 cells, 1 trial(s) each, seed 1, in 2 minutes on 2 processors: restate-server 1.7.12" in text
 
 
 def test_controls_stand_by_the_point_of_the_kill() -> None:
