@@ -116,4 +116,10 @@ def trouble(run_id: str, found: Trouble, commands: Commands) -> Shown:
 
 
 def waiting(call: Invocation) -> Shown:
-    return {"handler": call.handler, "invocation_id": call.id, "since": call.created_at, "start_at": call.start_at}
+    return {
+        "handler": call.handler,
+        "asks": call.asks or None,
+        "invocation_id": call.id,
+        "since": call.created_at,
+        "start_at": call.start_at,
+    }

@@ -14,10 +14,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.messages import Choice, Intent, IntentState, RunEnd, RunState, canonical
+from services.messages import Choice, Intent, IntentState, RunEnd, RunState
 from services.overview import Ahead, Open, Overview
 from services.report import Commands
 from services.trouble import Trouble
+from tools.request import canonical_text
 
 STATE_STYLES: dict[RunState | Ahead, str] = {
     RunState.COMPLETED: "green",
@@ -82,7 +83,7 @@ def action(intent: Intent) -> str:
 
 
 def short(value: JsonValue) -> str:
-    return cut(canonical(value), ARGUMENT_CHARS_MAX)
+    return cut(canonical_text(value), ARGUMENT_CHARS_MAX)
 
 
 def cut(text: str, chars: int) -> str:
@@ -130,10 +131,9 @@ def summary(seen: Overview) -> list[RenderableType]:
         lines.append(pair("invocation", seen.invocation.id))
     if seen.queued:
         lines.append(pair("behind it", f"{len(seen.queued)} further call(s) of run"))
-    lines += [
-        pair("not answered yet", f"{call.handler}, handed over {age(seen.at - call.created_at)} ago")
-        for call in seen.asked
-    ]
+    for call in seen.asked:
+        what = plain(call.asks or call.handler)
+        lines.append(pair("not answered yet", f"{what}, handed over {age(seen.at - call.created_at)} ago"))
     if record.intents:
         lines.append(ledger(record.intents))
     return lines

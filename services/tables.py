@@ -7,16 +7,18 @@ Must not know: HTTP, what is made of the values.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from services import state
 from services.codec import codec
 from services.decision import sealed_slots, slots_of
 from services.ledger import in_order
-from services.messages import Begun, RunEnd, RunRequest, RunRow, Tombstone
+from services.messages import Begun, DecideRequest, RunEnd, RunRequest, RunRow, Tombstone
 from services.overview import Overview, Record, Seen, overview
 from services.rulings import Slots
 from services.sealed import Partly
@@ -25,6 +27,7 @@ from services.vault import Unreadable
 from services.versions import Open
 
 T = TypeVar("T")
+B = TypeVar("B", bound=BaseModel)
 Row = dict[str, Any]
 Query = Callable[[str], Sequence[Row]]
 """Runs one SELECT; the rows by column name."""
@@ -111,14 +114,20 @@ def ended_calls(query: Query, run_id: str, session: str | None = None) -> list[s
 
 def request_of(query: Query, invocation: str) -> RunRequest | None:
     """The request that began a run; None where Restate no longer keeps its journal."""
-    rows = query(f"SELECT entry_json FROM sys_journal WHERE id = {quoted(invocation)} AND index = 0")
-    for row in rows:
+    return inputs(query, [invocation], RunRequest).get(invocation)
+
+
+def inputs(query: Query, invocations: Sequence[str], kind: type[B]) -> dict[str, B]:
+    """The bodies that calls came with, by invocation; without those that are not kept or do not fit."""
+    found: dict[str, B] = {}
+    if not invocations:
+        return found
+    ids = ", ".join(quoted(each) for each in invocations)
+    for row in query(f"SELECT id, entry_json FROM sys_journal WHERE id IN ({ids}) AND index = 0"):
         command = json.loads(row["entry_json"]).get("Command", {}).get("Input", {})
-        try:
-            return RunRequest.model_validate_json(bytes(command.get("payload", [])))
-        except (ValidationError, ValueError):
-            return None
-    return None
+        with suppress(ValidationError, ValueError):
+            found[row["id"]] = kind.model_validate_json(bytes(command.get("payload", [])))
+    return found
 
 
 def quoted(value: str) -> str:
@@ -134,15 +143,22 @@ def _look(query: Query, run_ids: Sequence[str], whole: bool) -> Iterator[Overvie
         invocations = _by_run(_invocations(query, ids))
         live = [each for listed in invocations.values() for each in listed if each.live]
         failures = _failures(query, [each.id for each in live if each.failure or each.status == "paused"])
+        given = inputs(query, [each.id for each in live if each.handler == "decide"], DecideRequest)
         cancelled = _cancelled(query, [each.id for each in live if each.handler == "run" and not each.waits])
         entries: dict[str, list[Row]] = {}
         for row in _entries(query, ids, whole):
             entries.setdefault(row["service_key"], []).append(row)
         for run_id in some:
             kept = record(entries.get(run_id, []))
-            seen = Seen(run_id, at, kept, tuple(invocations.get(run_id, ())), failures, cancelled)
+            calls = tuple(asking(each, given.get(each.id)) for each in invocations.get(run_id, ()))
+            seen = Seen(run_id, at, kept, calls, failures, cancelled)
             if (found := overview(seen)) is not None:
                 yield found
+
+
+def asking(call: Invocation, given: DecideRequest | None) -> Invocation:
+    """With what it asks for, where it is a decision that no worker has answered yet."""
+    return call if given is None else replace(call, asks=f"{given.decision.value} {given.key}")
 
 
 def _invocations(query: Query, ids: str) -> Sequence[Row]:

@@ -66,6 +66,8 @@ class Invocation:
     code: str | None = None
     endpoint: str | None = None
     ended_with: str | None = None
+    asks: str = ""
+    """What a decision says that has not been taken yet: choice and key."""
 
     @property
     def live(self) -> bool:

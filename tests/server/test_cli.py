@@ -213,7 +213,9 @@ def test_without_a_worker_status_and_pending_answer_and_a_decision_is_handed_ove
         assert f"{working}  stuck" in told.out
         given = pawl(world, "approve", run_id, key, "--json")
         assert (given.code, given.json()["handed_over"]) == (4, True)
-        assert [each["handler"] for each in look(world, run_id)["unanswered"]] == ["decide"]
+        (waits,) = look(world, run_id)["unanswered"]
+        assert (waits["handler"], waits["asks"]) == ("decide", f"approve {key}")
+        assert f"approve {key}, handed over" in pawl(world, "status", run_id).out
     assert world.until(run_id, "completed")["ledger"][0]["state"] == "done"
     assert world.until(working, "completed")
 

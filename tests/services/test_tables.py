@@ -150,13 +150,16 @@ def test_a_failure_is_read_from_its_event(kind: str, event: str, said: tuple[str
     assert (read.at, read.after, read.paused, (read.code, read.text)) == (9, 4, kind == "Paused", said)
 
 
+EMPTY = '{"Command":{"Input":{"payload":[1,2]}}}'
+
+
 def test_the_request_is_read_from_the_journal_where_it_is_kept() -> None:
     request = RunRequest(task="refund", unknown="tell")
     payload = list(request.model_dump_json(exclude_none=True).encode())
-    kept = [{"entry_json": f'{{"Command":{{"Input":{{"headers":[],"payload":{payload}}}}}}}'}]
+    kept = [{"id": "inv_1", "entry_json": f'{{"Command":{{"Input":{{"headers":[],"payload":{payload}}}}}}}'}]
     assert request_of(Tables(sys_journal=kept), "inv_1") == request
     assert request_of(Tables(), "inv_1") is None
-    assert request_of(Tables(sys_journal=[{"entry_json": '{"Command":{"Input":{"payload":[1,2]}}}'}]), "inv_1") is None
+    assert request_of(Tables(sys_journal=[{**kept[0], "entry_json": EMPTY}]), "inv_1") is None
 
 
 def test_intents_are_read_as_they_were_written() -> None:
