@@ -36,15 +36,18 @@ def _named(target: Target) -> Entrant:
     return Entrant(target.name.removesuffix("-keyed"), title, target, peers.why_not(target))
 
 
+def _keyed(name: str) -> Target:
+    return next(target for target in peers.WITH_KEY if target.name == f"{name}-keyed")
+
+
 ENTRANTS: tuple[Entrant, ...] = (
     _named(peers.PLAIN_LOOP),
     _named(peers.BARE_LOOP),
     _named(peers.LEAN_LOOP),
     Entrant("pawl", "Pawl", PAWL),
-    *(
-        _named(next(target for target in peers.WITH_KEY if target.name == f"{name}-keyed"))
-        for name in ("typescript", "openai-agents", "pydantic-ai", "dbos", "langgraph", "temporal")
-    ),
+    *(_named(_keyed(name)) for name in ("typescript", "openai-agents", "pydantic-ai")),
+    _named(peers.PYDANTIC_AI_CACHED),
+    *(_named(_keyed(name)) for name in ("dbos", "langgraph", "temporal")),
 )
 NAMES = tuple(entrant.name for entrant in ENTRANTS)
 
