@@ -3,12 +3,15 @@
 Rule: what a person may paste is never wrapped, coloured or shortened.
 """
 
+import sys
 import time
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+WIDE = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,9 @@ class Show:
     """Everything goes through here, so that it looks the same."""
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False, soft_wrap=True)
+        # A file or a pipe has no width of its own, and a table there shall not be folded into one for a small terminal.
+        width = None if sys.stdout.isatty() else WIDE
+        self._console = Console(highlight=False, soft_wrap=True, width=width)
         self._errors = Console(stderr=True, highlight=False, soft_wrap=True)
         self._started_s = time.time()
 

@@ -17,7 +17,7 @@ from typing import Any
 AT_ONCE = 32
 LENGTHS = (12, 100)
 WARM_UP = 2 * AT_ONCE
-CALLS = 800
+CALLS = 300
 RESULT = json.dumps({"id": "ch_1", "customer_id": "cus_1", "amount_cents": 4900, "note": "x" * 200})
 
 Reply = Callable[[list[dict[str, Any]]], Awaitable[object]]
