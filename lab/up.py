@@ -1,12 +1,14 @@
 """`up`: the whole stack on the usual ports, until Ctrl-C. `down`: ends it from another terminal.
 
-Rule: ports are settled before anything starts, and what was started is recorded before the addresses are printed. A
-part that dies is started again, since whoever kills one wants to see what becomes of the runs.
+Rule: ports are settled before anything starts. Who starts it is recorded before, so that `down` ends it in the middle
+of that too; what was started is recorded before the addresses are printed. A part that dies is started again, since
+whoever kills one wants to see what becomes of the runs.
 """
 
 import os
 import shutil
 import signal
+import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
@@ -23,6 +25,8 @@ from lab.signals import Interrupted
 from lab.stack import Stack
 
 _LOOK_S = 0.25
+# From the lock to the record it is a few milliseconds.
+_BEGINS_S = 5.0
 # More deaths than this in a minute are not somebody trying out a kill: the part cannot run.
 _DEATHS_PER_MINUTE_MAX = 10
 
@@ -33,14 +37,15 @@ def up(asked: dict[str, int | None], folder: Path, show: Show) -> int:
     if lock is None:
         return _say_what_runs(asked, folder, show)
     with lock:
-        settled = ports.settle(asked)
-        binary = server.find()
-        version = server.check_version(binary)
-        for part, usual, port in settled.replaced:
-            show.line(f"port {usual}, usual for the {part}, is taken: {port} is used instead")
-        show.line(f"starting restate-server {version}, receiver, model and worker")
-        shutil.rmtree(folder / "up" / "logs", ignore_errors=True)
+        record.write(folder, _me())
         try:
+            settled = ports.settle(asked)
+            binary = server.find()
+            version = server.check_version(binary)
+            for part, usual, port in settled.replaced:
+                show.line(f"port {usual}, usual for the {part}, is taken: {port} is used instead")
+            show.line(f"starting restate-server {version}, receiver, model and worker")
+            shutil.rmtree(folder / "up" / "logs", ignore_errors=True)
             with Stack(folder / "up", ports=settled.ports, binary=binary) as stack:
                 _describe(stack, folder)
                 _print(stack, folder, show)
@@ -54,7 +59,7 @@ def up(asked: dict[str, int | None], folder: Path, show: Show) -> int:
 
 def down(folder: Path, show: Show) -> int:
     """End what `up` started; the exit code is 0 also where there was nothing."""
-    described = record.read(folder) or {}
+    described = record.read(folder) or _of_one_that_begins(folder)
     ours = record.own(described)
     # The first is `up` itself: it ends its parts in order. What is left after it, or where it is gone, is ended here.
     for pid in ours:
@@ -62,6 +67,24 @@ def down(folder: Path, show: Show) -> int:
     record.file(folder).unlink(missing_ok=True)
     show.line("stopped: nothing is left running" if ours else "nothing is running")
     return 0
+
+
+def _of_one_that_begins(folder: Path) -> dict[str, Any]:
+    """The record of an `up` that has the lock and has written nothing yet; empty where nobody has it."""
+    end = time.monotonic() + _BEGINS_S
+    while time.monotonic() < end:
+        lock = record.take_lock(folder / "up.lock")
+        if lock is not None:
+            lock.close()
+            return {}
+        if (described := record.read(folder)) is not None:
+            return described
+        time.sleep(_LOOK_S / 5)
+    return {}
+
+
+def _me() -> dict[str, Any]:
+    return {"pid": os.getpid(), "marks": {str(os.getpid()): pids.mark(os.getpid())}}
 
 
 def _end(pid: int, mark: str) -> None:
@@ -81,7 +104,7 @@ def _end(pid: int, mark: str) -> None:
 
 def _say_what_runs(asked: dict[str, int | None], folder: Path, show: Show) -> int:
     described = record.read(folder)
-    if described is None:
+    if described is None or "ingress" not in described:
         raise LabError("another `make up` is just starting or stopping: try again in a moment")
     show.line("Pawl is already up; `make down` ends it.")
     _print_addresses(described, folder, show)
@@ -94,22 +117,27 @@ def _say_what_runs(asked: dict[str, int | None], folder: Path, show: Show) -> in
 
 
 def _describe(stack: Stack, folder: Path) -> None:
-    described = stack.describe()
-    described["pid"] = os.getpid()
-    described["marks"][str(os.getpid())] = pids.mark(os.getpid())
+    me, described = _me(), stack.describe()
+    described["pid"] = me["pid"]
+    described["marks"] |= me["marks"]
     described["ports"] = asdict(stack.ports)
     described["workers"] = [stack.url(worker) for worker in stack.workers]
     record.write(folder, described)
 
 
 def _print(stack: Stack, folder: Path, show: Show) -> None:
-    run = f"{stack.at.ingress}/Agent/run-{time.strftime('%H%M%S')}"
+    name = f"run-{time.strftime('%H%M%S')}"
+    run = f"{stack.at.ingress}/Agent/{name}"
     show.line("Pawl is up. Ctrl-C ends it, and so does `make down` in another terminal.")
     _print_addresses(record.read(folder) or {}, folder, show)
     show.heading("Submit a run:")
     show.verbatim(f"curl -sS -w '\\n' {run}/submit -H 'content-type: application/json' -d '{{\"task\": \"{TASK}\"}}'")
     show.heading("Ask its status:")
     show.verbatim(f"curl -sS -w '\\n' -X POST {run}/status")
+    show.heading("The same at the command line:")
+    python, at = shown(Path(sys.executable)), f"--ingress {stack.at.ingress} --admin {stack.at.admin}"
+    for words in (f"submit {name} '{TASK}'", f"status {name}", "pending"):
+        show.verbatim(f"{python} -m services.cli {words} {at}")
     show.blank()
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from lab import pids, ports
 from lab.paths import ROOT
+from lab.process import wait_until
 from tests.lab.programs import LabCommand
 
 pytestmark = pytest.mark.server
@@ -87,6 +88,12 @@ def test_up_prints_what_can_be_pasted_and_down_ends_it(launch: Launch, tmp_path:
     assert run_id is not None, submitted.stdout
     asked = subprocess.run(shlex.split(status), capture_output=True, text=True, check=True, timeout=30)
     assert json.loads(asked.stdout).get("run_id") == run_id, asked.stdout
+    at_the_line = [line.strip() for line in up.said().splitlines() if " -m services.cli " in line]
+    assert [shlex.split(line)[3] for line in at_the_line] == ["submit", "status", "pending"]
+    for line in at_the_line:
+        said = subprocess.run(shlex.split(line), capture_output=True, text=True, check=False, timeout=30, cwd=ROOT)
+        assert said.returncode == 0, (line, said.stdout, said.stderr)
+        assert str(run_id) in said.stdout or "nothing waits" in said.stdout
 
     described = record(tmp_path)
     expected = {"ingress", "admin", "receiver", "model", "worker_pids", "server_pid", "logs"}
@@ -135,6 +142,23 @@ def test_down_after_a_killed_up_ends_what_is_left_and_a_new_up_starts(launch: La
     assert up.left() == []
     again = launch("up", *free_ports())
     again.wait_said("/status\n")
+
+
+@pytest.mark.parametrize("moment", ["", "starting restate-server"])
+def test_down_in_the_middle_of_up_ends_it(launch: Launch, tmp_path: Path, moment: str) -> None:
+    """B50"""
+    up = launch("up", *free_ports())
+    if moment:
+        up.wait_said(moment)
+    else:
+        wait_until("the lock", (tmp_path / "up.lock").exists, 20)
+    down = launch("down")
+    assert down.wait(40) == 0
+    assert "nothing is left running" in down.said()
+    assert up.wait(1) == 0, up.said()
+    assert up.left() == []
+    assert "Traceback" not in up.said() + down.said()
+    assert not (tmp_path / "stack.json").exists()
 
 
 def test_down_without_up_says_so(launch: Launch) -> None:
