@@ -20,7 +20,7 @@ upper = $(shell echo $(1) | tr a-z A-Z)
 RESTATE_FOUND := $(or $(RESTATE_SERVER),$(shell command -v restate-server))
 STAMPS := .venv/.ready $(if $(RESTATE_FOUND),,node_modules/.ready)
 
-.PHONY: help setup demo up down test test-long lab storm window lab-peers lint format lock compose-test clean
+.PHONY: help setup demo up down test test-long lab storm window bench lab-peers lint format lock compose-test clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -72,6 +72,11 @@ storm: setup ## many runs over two workers while everything is killed, frozen an
 
 window: setup ## how long an effect is applied and not yet recorded
 	@$(PY) -m lab window
+
+# ONLY names parts or contestants, ROUNDS how often each has its turn. Of other engines those that `make lab-peers` installed.
+ROUNDS ?=
+bench: setup ## the same job on Pawl, on loops by hand and on other engines: how fast, at what cost; about 20 minutes
+	@$(PY) -m lab bench $(if $(ONLY),--only '$(ONLY)') $(if $(ROUNDS),--rounds $(ROUNDS))
 
 # The peers have an environment of their own: nothing of theirs is ever loaded beside the agent.
 TYPESCRIPT := lab/contestants/typescript

@@ -33,18 +33,12 @@ def pictures(parts: Parts) -> dict[str, str]:
     found = {}
     if "speed" in parts:
         rows = parts["speed"]["contestants"]
-        alone = [
-            _bar(row, {"median": row["alone_ms"]["p50"], **_ends(row["alone_ms"]["median_of_round"])}) for row in rows
-        ]
+        alone = [_bar(row, row["alone_ms"]["median_of_round"]) for row in rows]
         found["latency"] = bars("One run at a time, median, ms", alone)
         found["throughput"] = bars("Runs per second, 32 at once", [_bar(row, row["runs_per_s"]["32"]) for row in rows])
     if "growth" in parts:
         found["growth"] = lines(parts["growth"]["contestants"])
     return found
-
-
-def _ends(spread: Mapping[str, float]) -> dict[str, float]:
-    return {"least": spread["least"], "most": spread["most"]}
 
 
 def _bar(row: Mapping[str, Any], spread: Mapping[str, float]) -> Bar:

@@ -52,11 +52,11 @@ def contestants(part: Mapping[str, Any]) -> Table:
     columns = ("contestant", "alone p50, ms", "p99, ms", "per step over plain, ms", "runs/s at 8", "runs/s at 32")
     rows = []
     for row in part["contestants"]:
-        over = None if plain is None else (row["alone_ms"]["p50"] - plain["alone_ms"]["p50"]) / part["job_steps"]
+        over = None if plain is None else (alone_ms(row) - alone_ms(plain)) / part["job_steps"]
         rows.append(
             (
                 row["title"],
-                number_text(row["alone_ms"]["p50"]),
+                spread(row["alone_ms"]["median_of_round"]),
                 number_text(row["alone_ms"]["p99"]),
                 "-" if over is None or row is plain else f"{over:.2f}",
                 *(spread(row["runs_per_s"][at_once]) for at_once in ("8", "32")),
@@ -83,6 +83,11 @@ def costs(part: Mapping[str, Any]) -> Table:
         f"meanwhile take {part['idle_cores']:.3f} of a processor together."
     )
     return Table("costs", "What the job costs", columns, rows, says)
+
+
+def alone_ms(row: Mapping[str, Any]) -> float:
+    """Of one run with nothing beside it: the median over the rounds."""
+    return float(row["alone_ms"]["median_of_round"]["median"])
 
 
 SPREAD_SAYS = "Medians over the rounds; in brackets the least and the most."

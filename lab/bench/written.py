@@ -8,7 +8,7 @@ from typing import Any
 
 from lab.bench.plots import number_text
 from lab.bench.sums import by_name
-from lab.bench.tables import goals, spread
+from lab.bench.tables import alone_ms, goals, spread
 from lab.errors import UsageError
 
 BEGIN, END = "<!-- bench: results -->", "<!-- bench: end of results -->"
@@ -50,7 +50,7 @@ def _contestants(parts: Mapping[str, Told]) -> str:
         rows.append(
             (
                 row["title"],
-                number_text(row["alone_ms"]["p50"]),
+                number_text(alone_ms(row)),
                 spread(row["runs_per_s"]["32"]),
                 number_text(row["cpu_s_per_1000"]["worker"]["median"]),
                 ("lost" if row["name"] == "plain" else "-") if back is None else spread(back["recovered_s"]) + again,

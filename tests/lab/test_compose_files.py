@@ -195,9 +195,10 @@ def test_each_node_keeps_its_data_under_a_name_of_its_own(base: dict[str, Any], 
     """B49 - the node's name is pinned, so that a new container reads the data of the old one."""
     first = tomllib.loads(RESTATE_TOML.read_text())["node-name"]
     names, volumes, addresses = [first], ["restate-data"], []
-    for number, service in enumerate((cluster["services"][f"restate{end}"] for end in ("", "-2", "-3")), 1):
+    for number, service in enumerate((cluster["services"][name] for name in ("restate", "node-2", "node-3")), 1):
         environment = service["environment"]
         addresses.append(environment["RESTATE_ADVERTISED_ADDRESS"])
+        assert f"restate-{number}" in service["networks"]["inside"]["aliases"]
         assert environment["RESTATE_DEFAULT_REPLICATION"] == "2"
         if number > 1:
             assert service["extends"] == {"file": BASE, "service": "restate"}
