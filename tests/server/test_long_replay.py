@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.ports import all_free
 from lab.process import Process
+from lab.relay import Relay, Way
 from lab.stack import Stack
-from tests.server.stand import QUICK
+from tests.server.stand import QUICK, behind
 from tests.server.world import World, call
 
 INACTIVITY_S = 45.0
@@ -16,6 +18,8 @@ INACTIVITY_S = 45.0
 REPLAY_S = 30.0
 MEMORY_BYTES_MAX = 700 * 2**20
 TURN_BYTES = 90_000
+FRAME_BYTES = 16_384
+"""What an HTTP/2 frame of data carries at most, where nobody asks for more."""
 ENTRIES_A_TURN = 5
 """Two steps, of two entries each, and a row of the state."""
 ENV = {
@@ -85,6 +89,36 @@ def test_a_run_of_three_hundred_turns_is_replayed_after_a_kill(world: World) -> 
     assert ended["turns"] == 300
     assert seconds < REPLAY_S < INACTIVITY_S
     assert peak_bytes(worker) < MEMORY_BYTES_MAX
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_connection_that_is_cut_in_the_middle_of_a_replay_is_one_try_more(tmp_path: Path) -> None:
+    """B32"""
+    ports = all_free()
+    with (
+        Relay(ports.worker) as relay,
+        Stack(tmp_path / "stack", ports=ports, target=behind(relay), worker_env=ENV) as stack,
+    ):
+        world, worker = World(stack, 1), stack.workers[0]
+        run_id = world.run_id()
+        world.submit(run_id, wordy(world, TURN_BYTES), limits={"turns": 80})
+        world.wait(lambda: turns(world, run_id) >= 70, "70 turns", run_id, 300)
+        worker.kill()
+        _entries, size_bytes = journal_of(world, run_id)
+        assert size_bytes > 5 * 2**20
+        began = time.monotonic()
+        for frames in (10, size_bytes // FRAME_BYTES // 2, size_bytes // FRAME_BYTES - 20):
+            relay.cut()
+            relay.hold(Way.TO_WORKER, after=frames)
+            if not worker.alive:
+                worker.start()
+            relay.wait_held(Way.TO_WORKER)
+            relay.cut()
+        ended = world.until(run_id, "failed", wait_s=REPLAY_S + 30)
+        assert (ended["reason"], ended["turns"]) == ("max_turns", 80)
+        assert time.monotonic() - began < REPLAY_S < INACTIVITY_S
+        assert peak_bytes(worker) < MEMORY_BYTES_MAX
 
 
 @pytest.mark.long
