@@ -77,9 +77,13 @@ def memory(parts: Parts) -> float | None:
 
 
 def window(place: int) -> Read:
-    return lambda parts: _dig(
-        ([*parts.get("windows", {}).get("loads", ()), None, None])[place], ("recorded_ms", "median")
-    )
+    """Of the load at that place."""
+
+    def read(parts: Parts) -> float | None:
+        mine = by_name(parts.get("windows", {}).get("contestants", ()), "pawl")
+        return None if mine is None else _dig(mine["loads"][place], ("recorded_ms", "median"))
+
+    return read
 
 
 def _dig(value: Any, path: Sequence[str]) -> float | None:

@@ -155,17 +155,20 @@ def clients(part: Mapping[str, Any]) -> Table:
 
 
 def windows(part: Mapping[str, Any]) -> Table:
-    columns = ("at once", "effects", "recorded, median ms", "95 %", "most", "of it the worker, median ms")
+    columns = ("contestant", "at once", "effects", "recorded, median ms", "95 %", "most", "of it the worker, median ms")
     rows = tuple(
         (
+            row["title"],
             str(load["at_once"]),
             str(load["effects"]),
             *(number_text(load["recorded_ms"][share]) for share in ("median", "p95", "most")),
             number_text(load["worker_ms"]["median"]),
         )
-        for load in part["loads"]
+        for row in part["contestants"]
+        for load in row["loads"]
     )
-    return Table("windows", "The window: applied, and not yet recorded", columns, rows)
+    says = "Both stand behind the same relays, whose share is in the numbers."
+    return Table("windows", "The window: applied, and not yet recorded", columns, rows, says)
 
 
 def recovery(part: Mapping[str, Any]) -> Table:

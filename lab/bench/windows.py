@@ -1,7 +1,8 @@
 """Part `windows`: how long an effect is applied and not yet recorded, alone and with 32 runs at once.
 
 Rule: as in the command `window`: the receiver's row says when it was applied, a relay sees when the worker says so and
-when the server answers. The receiver here does not sync, so what is left is the worker's share and the server's.
+when the server answers. The receiver here does not sync, so what is left is the worker's share, the server's and the
+relays'. The loop by hand stands behind the same relays, and says how much of it is theirs.
 """
 
 import time
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
+from lab.bench.entrants import LEAN, Entrant, entrant
 from lab.bench.field import Field, Standing
 from lab.bench.sitting import Sitting
 from lab.errors import LabError
@@ -16,6 +18,7 @@ from lab.relay import Relay, Way
 from lab.window_sums import TAG, Passed, Series, at_share, widths
 from mocks.rows import EffectRow
 
+WHO = (LEAN, "pawl")
 LOADS = (1, 32)
 RUNS = {1: 150, 32: 400}
 QUICK_RUNS = {1: 8, 32: 32}
@@ -23,11 +26,17 @@ QUICK_RUNS = {1: 8, 32: 32}
 
 def measure(sitting: Sitting) -> dict[str, Any]:
     """See the module."""
+    return {"contestants": [_of(sitting, entrant(name)) for name in WHO]}
+
+
+def _of(sitting: Sitting, each: Entrant) -> dict[str, Any]:
     with sitting.field() as ground, Relay(0) as line, Relay(ground.stack.ports.receiver) as to_receiver:
-        on = ground.add(sitting.pawl(), line=line, receiver=to_receiver.url)
+        on = ground.add(each, line=line, receiver=to_receiver.url)
         ground.batch(on, 64, 32)
         series = [_series(ground, on, line, to_receiver, at_once, sitting) for at_once in LOADS]
-    return {"loads": [_told(each, at_once) for each, at_once in zip(series, LOADS, strict=True)]}
+    loads = [_told(one, at_once) for one, at_once in zip(series, LOADS, strict=True)]
+    sitting.say(f"{each.title}: {loads[0]['recorded_ms']['median']} ms alone")
+    return {"name": each.name, "title": each.title, "loads": loads}
 
 
 def _series(ground: Field, on: Standing, line: Relay, to_receiver: Relay, at_once: int, sitting: Sitting) -> Series:
@@ -50,7 +59,7 @@ def _series(ground: Field, on: Standing, line: Relay, to_receiver: Relay, at_onc
     found = widths([_effect(row) for row in rows], answered, passed)
     if not found:
         raise LabError(f"no window could be measured: {len(rows)} effects, {len(passed)} frames were seen")
-    return Series(f"Pawl, {at_once} at once", tuple(found), batch.driven.seconds, len(rows) - len(found))
+    return Series(f"{on.entrant.title}, {at_once} at once", tuple(found), batch.driven.seconds, len(rows) - len(found))
 
 
 def _effect(row: Mapping[str, Any]) -> EffectRow:
