@@ -70,7 +70,7 @@ class Project:
 
     def node(self, number: int) -> str:
         """The container of a server node; they count from 1."""
-        return self.containers("restate" if number == 1 else f"restate-{number}")[0]
+        return self.containers("restate" if number == 1 else f"node-{number}")[0]
 
     def inspect(self, container: str, template: str) -> str:
         return self.docker("inspect", "--format", template, container).strip()

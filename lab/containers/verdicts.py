@@ -1,7 +1,7 @@
 """What became of the runs of a scene, job by job. Pure.
 
-Rule: the lab's checker judges; here a scene is put into its words. Runs that the fault did not reach must have had
-their effect as if nothing had happened.
+Rule: the lab's checker judges; here a scene is put into its words. The same is promised of runs that were not at the
+victim: a cluster that loses a node moves the lead of others too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,45 +39,40 @@ class Played:
 def judged(story: Story, scene: Scene, error: str | None) -> Played:
     struck = [run for run in scene.runs if run.landings]
     spared = [run for run in scene.runs if not run.landings]
-    verdicts = {run.job.name: _judge(story.like, scene, [run], error) for run in struck}
+    verdicts = {run.job.name: _judge(story.like, scene, run, error) for run in struck}
     if error is not None and not verdicts:
         return Played(story.name, {}, (error,), None)
-    beside = tuple(_beside(scene, spared)) if error is None else ()
+    beside = tuple(_beside(story.like, scene, spared)) if error is None else ()
     rested = [run.rested_at for run in struck if run.rested_at is not None]
     took = max(rested) - scene.struck_at if rested and scene.struck_at is not None else None
     return Played(story.name, verdicts, beside, took)
 
 
-def _beside(scene: Scene, spared: Sequence[Run]) -> Iterator[str]:
+def _beside(like: Fault, scene: Scene, spared: Sequence[Run]) -> Iterator[str]:
     for run in spared:
-        found = _judge(Fault.NONE, scene, [run], None)
+        found = _judge(like, scene, run, None)
         if found.result is not Result.AS_PROMISED:
             yield f"{run.run_id}, which was not struck: {found.verdict}. {' '.join(found.findings)}"
 
 
-def _judge(fault: Fault, scene: Scene, runs: Sequence[Run], error: str | None) -> Judgement:
-    job = runs[0].job
-    point = Point.NONE if fault is Fault.NONE else Point.APPLIED
-    cell = Cell("containers", job.name, fault, point, promised(job.kind, fault, point), Group.PAWL)
-    ids = {run.run_id for run in runs}
-    return judge(
-        cell,
-        job,
-        History(
-            cell=cell.id,
-            job=job.name,
-            trial=1,
-            seed=0,
-            started_at=scene.struck_at or 0.0,
-            strikes=0 if fault is Fault.NONE else 1,
-            runs=tuple(_seen(run) for run in runs),
-            landings=tuple(runs[0].landings),
-            ledger=scene.ledger,
-            after=scene.after,
-            beside=tuple(run.tag for run in scene.runs if run.run_id not in ids),
-            error=error,
-        ),
+def _judge(fault: Fault, scene: Scene, run: Run, error: str | None) -> Judgement:
+    kind = run.job.kind
+    cell = Cell("containers", run.job.name, fault, Point.APPLIED, promised(kind, fault, Point.APPLIED), Group.PAWL)
+    seen = History(
+        cell=cell.id,
+        job=run.job.name,
+        trial=1,
+        seed=0,
+        started_at=scene.struck_at or 0.0,
+        strikes=1 if run.landings else 0,
+        runs=(_seen(run),),
+        landings=tuple(run.landings),
+        ledger=scene.ledger,
+        after=scene.after,
+        beside=tuple(other.tag for other in scene.runs if other is not run),
+        error=error,
     )
+    return judge(cell, run.job, seen)
 
 
 def _seen(run: Run) -> RunSeen:
