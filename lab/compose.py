@@ -123,7 +123,7 @@ def _play(story: Story, project: Project, peers: Peers, show: Show) -> Played:
         error = str(problem) or repr(problem)
         show.error(error)
         scene.let_go_quietly()
-    played = judged(story, scene, error)
+    played = judged(story.name, story.like, scene.seen(), error)
     for name, found in played.struck.items():
         show.line(f"  {name}: {found.verdict}" + "".join(f"; {text}" for text in found.findings))
     return played

@@ -55,6 +55,16 @@ class Peers:
             peer.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of a scene."""
+
+    runs: tuple[Run, ...]
+    struck_at: float | None = None
+    ledger: Ledger | None = None
+    after: Ledger | None = None
+
+
 @dataclass(slots=True)
 class Scene:
     """`say` gets what happens, for whoever watches."""
@@ -165,6 +175,9 @@ class Scene:
         if status != 200:
             raise LabError(f"the decision {decision} on {run.run_id} was answered with {status}: {told}")
         run.decided = decision
+
+    def seen(self) -> Seen:
+        return Seen(tuple(self.runs), self.struck_at, self.ledger, self.after)
 
     def rows(self) -> Ledger:
         model, requests, effects = self._since

@@ -12,8 +12,7 @@ from rich.text import Text
 
 from lab.cells import Cell, Fault, Group, Point
 from lab.checker import Judgement, Result, judge
-from lab.containers.scene import Scene
-from lab.containers.stories import Story
+from lab.containers.scene import Seen
 from lab.history import History, RunSeen
 from lab.matrix import promised
 from lab.trial import Run
@@ -36,26 +35,27 @@ class Played:
         return bool(struck) and all(each.result is Result.AS_PROMISED for each in struck) and not self.beside
 
 
-def judged(story: Story, scene: Scene, error: str | None) -> Played:
+def judged(name: str, like: Fault, scene: Seen, error: str | None) -> Played:
+    """`like` is the lab's fault that was played; `error` says why the scene broke off."""
     struck = [run for run in scene.runs if run.landings]
     spared = [run for run in scene.runs if not run.landings]
-    verdicts = {run.job.name: _judge(story.like, scene, run, error) for run in struck}
+    verdicts = {run.job.name: _judge(like, scene, run, error) for run in struck}
     if error is not None and not verdicts:
-        return Played(story.name, {}, (error,), None)
-    beside = tuple(_beside(story.like, scene, spared)) if error is None else ()
+        return Played(name, {}, (error,), None)
+    beside = tuple(_beside(like, scene, spared)) if error is None else ()
     rested = [run.rested_at for run in struck if run.rested_at is not None]
     took = max(rested) - scene.struck_at if rested and scene.struck_at is not None else None
-    return Played(story.name, verdicts, beside, took)
+    return Played(name, verdicts, beside, took)
 
 
-def _beside(like: Fault, scene: Scene, spared: Sequence[Run]) -> Iterator[str]:
+def _beside(like: Fault, scene: Seen, spared: Sequence[Run]) -> Iterator[str]:
     for run in spared:
         found = _judge(like, scene, run, None)
         if found.result is not Result.AS_PROMISED:
             yield f"{run.run_id}, which was not struck: {found.verdict}. {' '.join(found.findings)}"
 
 
-def _judge(fault: Fault, scene: Scene, run: Run, error: str | None) -> Judgement:
+def _judge(fault: Fault, scene: Seen, run: Run, error: str | None) -> Judgement:
     kind = run.job.kind
     cell = Cell("containers", run.job.name, fault, Point.APPLIED, promised(kind, fault, Point.APPLIED), Group.PAWL)
     seen = History(
