@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import JsonValue
-
 from services.reason import Reason
 from services.transcript import Cut, Replied, Usage
+from tools.plain import Plain
 
 
 class Action(StrEnum):
@@ -31,7 +30,7 @@ class Action(StrEnum):
 class ModelReply:
     """One assistant message, as it came but for text that cannot be stored. `at` is unix seconds."""
 
-    raw: dict[str, JsonValue]
+    raw: dict[str, Plain]
     finish_reason: str | None
     usage: Usage
     cut: Cut

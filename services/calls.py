@@ -71,11 +71,12 @@ class Call:
 def bad_streak(transcript: Transcript, toolset: Mapping[str, Tool], limits: Limits) -> tuple[Fault, ...]:
     """What was wrong with the newest replies, newest first, back to the first that was in order."""
     faults: list[Fault] = []
-    for reply in reversed(transcript.replies):
-        fault = fault_of(reply, toolset, limits)
-        if fault is None:
-            break
-        faults.append(fault)
+    for entry in reversed(transcript.entries):
+        if isinstance(entry, Replied):
+            fault = fault_of(entry, toolset, limits)
+            if fault is None:
+                break
+            faults.append(fault)
     return tuple(faults)
 
 

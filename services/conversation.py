@@ -11,13 +11,18 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from services.messages import SCHEMA, Asked, Kept, Said
+from services.messages import SCHEMA, TASK_CHARS_MAX, Asked, Kept, Said
 from services.transcript import Replied, Told
 
 MESSAGES_MAX = 200
 """Kept of a conversation. A person scrolls back that far and no further."""
+CHARS_MAX = 1_000_000
+"""Kept of all texts and replies together: the whole conversation is read and written with every message, and Restate takes
+no value of more than 32 MiB."""
 SHOWN_MAX = 20
 """Messages of before that the model is shown; the limits of the run trim further."""
+OPEN = ("running", "queued")
+"""States of a message that has no answer yet."""
 WAITING_MAX = 50
 """Messages that may wait. More than that is a program that talks to itself."""
 
@@ -38,6 +43,10 @@ class Message(Kept):
     reply: str | None = None
     reason: str = ""
 
+    @property
+    def chars(self) -> int:
+        return len(self.text) + len(self.reply or "") + len(self.reason)
+
 
 class Conversation(Kept):
     schema_number: int = Field(SCHEMA, le=SCHEMA)
@@ -50,7 +59,7 @@ class Conversation(Kept):
 
     def open(self) -> list[Message]:
         """The message that works and those that wait, in order."""
-        return [message for message in self.messages if message.state in ("running", "queued")]
+        return [message for message in self.messages if message.state in OPEN]
 
     def put(self, changed: Message) -> "Conversation":
         kept = tuple(changed if message.message_id == changed.message_id else message for message in self.messages)
@@ -107,13 +116,18 @@ def over(conversation: Conversation, ended: Message) -> tuple[Conversation, Mess
 
 
 def shortened(conversation: Conversation) -> Conversation:
-    """At most so many messages; the oldest that are over go first."""
+    """At most so many messages and so much text; the oldest that are over go first."""
     surplus = len(conversation.messages) - MESSAGES_MAX
-    if surplus <= 0:
+    chars = sum(message.chars for message in conversation.messages) - CHARS_MAX
+    if surplus <= 0 and chars <= 0:
         return conversation
-    still_open = conversation.open()
-    going = [message for message in conversation.messages if message not in still_open][:surplus]
-    kept = tuple(message for message in conversation.messages if message not in going)
+    going: set[str] = set()
+    for message in conversation.messages:
+        if (surplus <= 0 and chars <= 0) or message.state in OPEN:
+            continue
+        going.add(message.message_id)
+        surplus, chars = surplus - 1, chars - message.chars
+    kept = tuple(message for message in conversation.messages if message.message_id not in going)
     return Conversation(messages=kept, dropped=conversation.dropped + len(going))
 
 
@@ -123,10 +137,10 @@ def earlier(conversation: Conversation, message_id: str) -> tuple[Said, ...]:
     for message in conversation.messages:
         if message.message_id == message_id:
             break
-        if message.state in ("running", "queued"):
+        if message.state in OPEN:
             continue
         answer = message.reply or f"(not answered: {message.state}. {message.reason})".replace(". )", ")")
-        said += [Said(role="user", text=message.text), Said(role="assistant", text=answer)]
+        said += [Said(role="user", text=message.text), Said(role="assistant", text=answer[:TASK_CHARS_MAX])]
     return tuple(said[-2 * SHOWN_MAX :])
 
 

@@ -6,8 +6,9 @@ Must not know: how it came to this end.
 
 from pydantic import JsonValue
 
-from services.messages import FINAL, Intent, IntentState, canonical
+from services.messages import FINAL, Intent, IntentState
 from services.moves import Move, Progress, Settled
+from tools.request import canonical_text
 
 
 def settle(progress: Progress, text: str, at: float) -> tuple[Progress, Move]:
@@ -37,4 +38,4 @@ def text_of(value: JsonValue) -> str:
         return "done, no value"
     if value == "":
         return "done, an empty text"
-    return value if isinstance(value, str) else canonical(value)
+    return value if isinstance(value, str) else canonical_text(value)

@@ -3,7 +3,7 @@
 Rule: well formed whatever the model said. Each call is answered exactly once, under an id that is unique in the whole
 history, in the order of the calls; arguments are the text of a JSON object; a reply that holds nothing is not sent
 back, nor is a text that was not the end of its run. Beyond that a reply goes back as it came. The same transcript
-gives the same messages, at a cost that grows with its size only.
+gives the same messages, whether they are made in one go or turn by turn.
 
 Instructions are one system message at the beginning. Notes of ours are added to a user's message instead of being
 messages themselves. So the order of roles is one that every provider takes.
@@ -11,13 +11,13 @@ Must not know: how a request is made, what is decided.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import JsonValue
 
 from services.echo import Message, assistant
 from services.limits import Limits
 from services.provider import Provider
-from services.reply import given_ids, usable_id
 from services.transcript import Answered, Cut, Entry, Replied, Shortened, Told, Transcript
 from services.trim import Group, group, trim
 from tools.plain import text
@@ -27,51 +27,65 @@ CUT_NOTE = "Your last reply was cut off at its length limit. Answer again, much 
 NO_CALL_NOTE = "Your last reply announced a tool call and made none. Make the call, or answer."
 
 
+class History:
+    """Makes the messages of one run. What a turn came to does not change later, so it is made once and kept here."""
+
+    def __init__(self, provider: Provider, limits: Limits) -> None:
+        self._provider = provider
+        self._limits = limits
+        self._made: dict[int, tuple[Entry, tuple[Any, Any], tuple[Group, ...]]] = {}
+
+    def messages(self, transcript: Transcript) -> list[Message]:
+        """The messages of the next request, at most about `limits.history_bytes` of JSON."""
+        entries = (*transcript.earlier, *transcript.entries)
+        said = [entry for entry in entries if isinstance(entry, Told | Replied | Answered)]
+        users = [position for position, entry in enumerate(said) if isinstance(entry, Told) and entry.role == "user"]
+        note = _note(said)
+        groups = _instructions(said)
+        ids = iter(transcript.ids.of)
+        for position, entry in enumerate(said):
+            match entry:
+                case Replied():
+                    following = said[position + 1] if position + 1 < len(said) else None
+                    groups += self._groups(position, entry, (next(ids), following))
+                case Told(role="user"):
+                    noted = note if note and position == users[-1] else ""
+                    groups += self._groups(position, entry, (noted, position in (users[0], users[-1])))
+                case Told() | Answered():
+                    pass
+        return trim(groups, _budget(entries, self._limits))
+
+    def _groups(self, position: int, entry: Told | Replied, beside: tuple[Any, Any]) -> tuple[Group, ...]:
+        """The groups of an entry; those made before, where it and what else they are made of are the same."""
+        known = self._made.get(position)
+        if known is not None and known[0] is entry and known[1] == beside:
+            return known[2]
+        groups = self._turn(entry, *beside) if isinstance(entry, Replied) else _told(entry, *beside)
+        self._made[position] = entry, beside, groups
+        return groups
+
+    def _turn(self, entry: Replied, ids: tuple[str, ...], following: Entry | None) -> tuple[Group, ...]:
+        """The messages of one turn, or none where the reply holds nothing that can be sent back."""
+        reading = entry.reading
+        message = assistant(entry.raw, reading, ids, self._provider, self._limits)
+        if not reading.calls:
+            return (group((message,)),) if reading.text.strip() and isinstance(following, Told) else ()
+        answers = [text(words) for words in following.texts[: len(ids)]] if isinstance(following, Answered) else []
+        answers += [NO_RESULT] * (len(ids) - len(answers))
+        results: list[dict[str, JsonValue]] = [
+            {"role": "tool", "tool_call_id": identifier, "content": words}
+            for identifier, words in zip(ids, answers, strict=True)
+        ]
+        return (group((message, *results), names=tuple(call.name for call in reading.calls)),)
+
+
 def history(transcript: Transcript, provider: Provider, limits: Limits) -> list[Message]:
-    """The messages of the next request, at most about `limits.history_bytes` of JSON."""
-    entries = (*transcript.earlier, *transcript.entries)
-    said = [entry for entry in entries if isinstance(entry, Told | Replied | Answered)]
-    ids = call_ids(said)
-    users = [position for position, entry in enumerate(said) if isinstance(entry, Told) and entry.role == "user"]
-    note = _note(said)
-    groups = _instructions(said)
-    for position, entry in enumerate(said):
-        following = said[position + 1] if position + 1 < len(said) else None
-        match entry:
-            case Told(role="user"):
-                noted = note if note and position == users[-1] else ""
-                message: Message = {"role": "user", "content": text(entry.text) + noted}
-                groups.append(group((message,), pinned=position in (users[0], users[-1])))
-            case Replied():
-                groups += _turn(entry, ids[position], following, provider, limits)
-            case Told() | Answered():
-                pass
-    return trim(groups, _budget(entries, limits))
+    """The messages of the next request, made in one go."""
+    return History(provider, limits).messages(transcript)
 
 
-def call_ids(entries: Sequence[Entry]) -> dict[int, tuple[str, ...]]:
-    """The ids under which calls are sent back, by the position of their reply among the entries.
-
-    The provider's id is kept where it is usable and new; otherwise the id counts replies and calls in nine plain
-    characters, which every provider takes. An id depends only on what came before, so it never changes later.
-    """
-    taken: set[str] = set()
-    result: dict[int, tuple[str, ...]] = {}
-    for position, entry in enumerate(entries):
-        if isinstance(entry, Replied):
-            # A session's turns begin anew with each run; the count of replies does not.
-            nth = len(result) + 1
-            result[position] = tuple(_id(given, nth, index, taken) for index, given in enumerate(given_ids(entry.raw)))
-    return result
-
-
-def _id(given: str, nth: int, index: int, taken: set[str]) -> str:
-    chosen, number = given, 0
-    while not usable_id(chosen) or chosen in taken:
-        chosen = f"t{nth:04d}c{index:03d}" if number == 0 else f"t{nth:04d}c{index:03d}x{number}"
-        number += 1
-    taken.add(chosen)
-    return chosen
+def _told(entry: Told, noted: str, pinned: bool) -> tuple[Group, ...]:
+    return (group(({"role": "user", "content": text(entry.text) + noted},), pinned=pinned),)
 
 
 def _instructions(said: Sequence[Entry]) -> list[Group]:
@@ -89,23 +103,6 @@ def _note(said: Sequence[Entry]) -> str:
     if reading.calls or not (reading.text.strip() or last.cut is Cut.YES):
         return ""
     return f"\n\n({CUT_NOTE if last.cut is Cut.YES else NO_CALL_NOTE})"
-
-
-def _turn(
-    entry: Replied, ids: tuple[str, ...], following: Entry | None, provider: Provider, limits: Limits
-) -> list[Group]:
-    """The messages of one turn, or none where the reply holds nothing that can be sent back."""
-    reading = entry.reading
-    message = assistant(entry.raw, reading, ids, provider, limits)
-    if not reading.calls:
-        return [group((message,))] if reading.text.strip() and isinstance(following, Told) else []
-    answers = [text(words) for words in following.texts[: len(ids)]] if isinstance(following, Answered) else []
-    answers += [NO_RESULT] * (len(ids) - len(answers))
-    results: list[dict[str, JsonValue]] = [
-        {"role": "tool", "tool_call_id": identifier, "content": words}
-        for identifier, words in zip(ids, answers, strict=True)
-    ]
-    return [group((message, *results), names=tuple(call.name for call in reading.calls))]
 
 
 def _budget(entries: Sequence[Entry], limits: Limits) -> int:

@@ -13,8 +13,9 @@ from uuid import UUID, uuid5
 from pydantic import JsonValue
 
 from services.calls import Call
-from services.messages import MAY_HAVE_HAPPENED, Grant, Intent, IntentState, canonical
+from services.messages import MAY_HAVE_HAPPENED, Grant, Intent, IntentState
 from tools.effect import POLICIES
+from tools.request import canonical_text
 from tools.tool import Repeat, Tool
 
 ALWAYS = -1
@@ -86,7 +87,7 @@ class Ledger:
 
     def key(self, tool: str, identity: Mapping[str, JsonValue], occurrence: int) -> str:
         """The key of an intent: uuid5 of the root over the canonical JSON of what makes the action the same."""
-        return str(uuid5(self.root, canonical([tool, dict(identity), occurrence])))
+        return str(uuid5(self.root, canonical_text([tool, dict(identity), occurrence])))
 
     def of(self, tool: str, identity: Mapping[str, JsonValue]) -> list[Intent]:
         """The rows of one identity, by occurrence."""
@@ -116,7 +117,7 @@ def plan(
         return ledger, Read(tool, call.arguments)
 
     identity = tool.identify(call.arguments)
-    name = canonical([tool.name, identity])
+    name = canonical_text([tool.name, identity])
     nth = ledger.asked.get(name, 0) + 1
     ledger = replace(ledger, asked={**ledger.asked, name: nth})
     rows = ledger.of(tool.name, identity)
@@ -251,7 +252,7 @@ def asked_before(row: Intent) -> str:
 
 def describe(row: Intent) -> str:
     """One line about a row, for a person."""
-    arguments = ", ".join(f"{name}={canonical(value)}" for name, value in row.identity.items())
+    arguments = ", ".join(f"{name}={canonical_text(value)}" for name, value in row.identity.items())
     by = f", {row.rulings[-1].sentence()}" if row.rulings else ""
     receiver = f", receiver's id {row.receiver_id}" if row.receiver_id else ""
     return f"{row.tool}({arguments}) is {row.state.value}{receiver}{by} (key {row.key})"

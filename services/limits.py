@@ -54,14 +54,15 @@ class Limits(BaseModel):
 
 def amounts(transcript: Transcript, provider: Provider) -> dict[Limit, float]:
     """What the run has used, by limit. Costs come from the provider's prices."""
-    usage = transcript.usage
+    tally = transcript.tally
+    usage = tally.usage
     cost = (usage.tokens_in * provider.price_in + usage.tokens_out * provider.price_out) / 1_000_000
     return {
-        Limit.TURNS: transcript.turns,
-        Limit.CALLS: transcript.calls,
+        Limit.TURNS: tally.turns,
+        Limit.CALLS: tally.calls,
         Limit.TOKENS: usage.tokens_in + usage.tokens_out,
         Limit.COST: cost,
-        Limit.WALL: transcript.wall_s,
+        Limit.WALL: tally.wall_s,
     }
 
 

@@ -5,8 +5,10 @@ Rule: nothing secret and no arguments of tools. Must not know: who logs what.
 
 import logging
 import sys
+from typing import Any
 
 import structlog
+from pydantic_core import to_json
 
 
 def configure(level: str = "info") -> None:
@@ -16,11 +18,10 @@ def configure(level: str = "info") -> None:
         wrapper_class=structlog.make_filtering_bound_logger(number),
         cache_logger_on_first_use=True,
         processors=[
-            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
+            structlog.processors.JSONRenderer(written),
         ],
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
@@ -36,3 +37,8 @@ def configure(level: str = "info") -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=max(number, logging.WARNING), force=True)
+
+
+def written(event: Any, **_: object) -> str:
+    """A line is written for every step, so how long that takes counts."""
+    return to_json(event, fallback=repr).decode()

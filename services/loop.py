@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from services.calls import Call, Fault, bad_streak, judged
-from services.history import call_ids
 from services.limits import REASONS, Limits, allowed, reached
 from services.provider import Provider
 from services.reason import Limit, Reason
@@ -127,23 +126,18 @@ def _after_reply(
         return _hopeless(streak)
     if reading.calls:
         most = allowed(transcript, limits)[Limit.CALLS]
-        wanted = transcript.calls + len(reading.calls)
+        wanted = transcript.tally.calls + len(reading.calls)
         if wanted > most:
             return _at_limit(Limit.CALLS, wanted, most, limits)
-        return CallTools(reply.turn, judged(reply, _ids(reply, transcript), toolset, limits))
+        return CallTools(reply.turn, judged(reply, transcript.ids.of[-1], toolset, limits))
     if streak:
         return _next_turn(transcript, limits, provider)
     return Finish(cap_text(reading.text, limits.answer_bytes))
 
 
-def _ids(reply: Replied, transcript: Transcript) -> tuple[str, ...]:
-    entries = (*transcript.earlier, *transcript.entries)
-    return call_ids(entries)[max(position for position, entry in enumerate(entries) if entry is reply)]
-
-
 def _next_turn(transcript: Transcript, limits: Limits, provider: Provider) -> Decision:
     at = reached(transcript, limits, provider)
-    return CallModel(transcript.turns + 1) if at is None else _at_limit(*at, limits)
+    return CallModel(transcript.tally.turns + 1) if at is None else _at_limit(*at, limits)
 
 
 def _at_limit(limit: Limit, used: float, most: float, limits: Limits) -> Decision:

@@ -6,11 +6,13 @@ Must not know: Restate, HTTP, how anything here is done.
 """
 
 import hashlib
-import json
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from tools.plain import Plain
+from tools.request import canonical
 
 SCHEMA = 1
 """Number of the layout of everything kept in a run's state. It is read before anything else of a row is believed."""
@@ -196,16 +198,16 @@ class Intent(Kept):
     key: str
     tool: str
     effect: str
-    identity: dict[str, JsonValue]
+    identity: dict[str, Plain]
     occurrence: int
-    arguments: dict[str, JsonValue]
+    arguments: dict[str, Plain]
     pass_number: int
     turn: int
     index: int
     state: IntentState
     digest: str
     size_bytes: int
-    request: dict[str, JsonValue] | None = None
+    request: dict[str, Plain] | None = None
     amount_cents: int | None = None
     currency: str | None = None
     attempts: int = 0
@@ -215,7 +217,7 @@ class Intent(Kept):
     """The last seal; None while one is under way. No request leaves later than the send deadline after it."""
     settled_at: float | None = None
     receiver_id: str | None = None
-    value: JsonValue = None
+    value: Plain = None
     result: str | None = None
     reason: str | None = None
     alarm: bool = False
@@ -287,9 +289,4 @@ class Tombstone(Kept):
 
 def digest(value: JsonValue) -> str:
     """SHA-256 (hex) of the canonical JSON of `value`."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
-
-
-def canonical(value: JsonValue) -> str:
-    """The one JSON text of a value: keys sorted, no white space, plain characters kept."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(canonical(value)).hexdigest()

@@ -8,12 +8,11 @@ Must not know: how anything is decided or done.
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pydantic import JsonValue
-
 from services.calls import Call
 from services.messages import Intent, IntentState, Question, Ruling
 from tools.effect import POLICIES, Policy
 from tools.outcome import Answer, Found, Rejected, Unknown
+from tools.plain import Plain
 from tools.tool import Tool
 
 
@@ -41,7 +40,7 @@ class Caps:
 class Prepared:
     """The bytes of one intent as the seal fixed them, or the sentence why the tool could not make them."""
 
-    request: dict[str, JsonValue] | None
+    request: dict[str, Plain] | None
     digest: str = ""
     size_bytes: int = 0
     failed: str | None = None
@@ -134,7 +133,7 @@ class Progress:
     tool: Tool | None
     intent: Intent | None
     caps: Caps
-    arguments: dict[str, JsonValue] = field(default_factory=dict)
+    arguments: dict[str, Plain] = field(default_factory=dict)
     seal: str | None = None
     sealed_at: float = 0.0
     sends: int = 0

@@ -56,7 +56,7 @@ def lifetimes(tools: Iterable[Tool], caps: Caps, run_s: float, kept: Kept | None
     """Everything that is remembered, the shortest first. `kept` is known only with Restate at hand."""
     rows = [
         Lifetime("run: task, ledger, end", run_s, "then a tombstone, for ever: 410 under its id", "PAWL_RETENTION_S"),
-        Lifetime("session: messages", None, "the newest 200, until deleted"),
+        Lifetime("session: messages", None, "the newest 200 and a million characters, until deleted"),
     ]
     for tool in tools:
         if tool.key_lifetime_s is not None:

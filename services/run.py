@@ -19,12 +19,12 @@ from services.admission import ended_before, other_request
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.conversation import spoken
-from services.history import history
+from services.history import History
 from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order, summary
 from services.limits import REASONS, left, used
 from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse, decide
-from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState
+from services.messages import Begun, Choice, Grant, Intent, Question, RunEnd, RunRequest, RunRow, RunState
 from services.model import Fail, plan
 from services.notice import TOLD, Event, Tell
 from services.outside import MODEL, Outside
@@ -54,6 +54,8 @@ class Run:
         self.journal = Journal(ctx, ctx.key(), outside.busy, outside.watch)
         self.terms = terms_of(outside, request)
         self.provider = outside.provider
+        self.history = History(outside.provider, self.terms.limits)
+        self.granted = granted(outside.tools, self.terms.grant)
         self.passes_ended = 0
         self.transcript = Transcript(earlier=spoken(request.earlier))
         self.shown: object = None
@@ -89,6 +91,8 @@ class Run:
         opened: Opened = await self.journal.run("begin", (Opened,), begin)
         self.journal.home, self.journal.key = opened.invocation, opened.key
         self.terms, self.provider = opened.terms, opened.terms.provider(self.outside.provider)
+        self.history = History(self.outside.provider, self.terms.limits)
+        self.granted = granted(self.outside.tools, self.terms.grant)
         self._now(opened.at)
         root = await state.root(self.ctx)
         if root is None:
@@ -119,7 +123,7 @@ class Run:
 
     async def _next(self) -> RunEnd | None:
         """One decision, obeyed."""
-        match decide(self.transcript, self._granted(), self.terms.limits, self.provider):
+        match decide(self.transcript, self.granted, self.terms.limits, self.provider):
             case CallModel(number):
                 return await self._ask_model(number)
             case CallTools(number, calls):
@@ -167,11 +171,11 @@ class Run:
             self._show(RunState.RUNNING)
 
     async def _model_step(self, number: int, attempt: int) -> ModelAnswer:
-        transcript, limits, tools = self.transcript, self.terms.limits, self._granted().values()
+        transcript, tools = self.transcript, self.granted.values()
 
         async def ask() -> ModelAnswer:
             # The history grows with the run; a replay, which does not come here, need not make it.
-            return await self.outside.model.ask(history(transcript, self.outside.provider, limits), tools)
+            return await self.outside.model.ask(self.history.messages(transcript), tools)
 
         about = About(turn=number, attempt=attempt)
         return await self.journal.run(f"model {number}", (ModelReply, ModelFailed), ask, about)
@@ -306,7 +310,7 @@ class Run:
     def _now(self, at: float) -> None:
         self.at = max(self.at, at)
 
-    def _granted(self) -> dict[str, Tool]:
-        """The tools that the model hears of."""
-        allowed = self.terms.grant.tools
-        return {name: tool for name, tool in self.outside.tools.items() if allowed is None or name in allowed}
+
+def granted(tools: Mapping[str, Tool], grant: Grant) -> Mapping[str, Tool]:
+    """The tools that the model hears of."""
+    return tools if grant.tools is None else {name: tool for name, tool in tools.items() if name in grant.tools}

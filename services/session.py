@@ -52,8 +52,17 @@ def run_id_of(session_id: str, message_id: str) -> str:
     return f"{session_id}{SEPARATOR}{message_id}"
 
 
-def shown(session_id: str, message: Message) -> public.Shown:
-    return {**message.model_dump(mode="json"), "run_id": run_id_of(session_id, message.message_id)}
+def shown(session_id: str, message: Message, kept: Conversation) -> public.Shown:
+    """One message. Of one that waits the reason says for which run, whose own status says what that waits for."""
+    reason, works = message.reason, next(iter(kept.open()), None)
+    if message.state == "queued" and works is not None:
+        run_id = run_id_of(session_id, works.message_id)
+        reason = f"waits for message {works.message_id}: the status of run {run_id} says what that waits for"
+    return {
+        **message.model_dump(mode="json"),
+        "reason": reason,
+        "run_id": run_id_of(session_id, message.message_id),
+    }
 
 
 def session_objects(agent: VirtualObject) -> tuple[VirtualObject, Service]:
@@ -76,7 +85,7 @@ def session_objects(agent: VirtualObject) -> tuple[VirtualObject, Service]:
     async def history(ctx: ObjectSharedContext) -> public.Shown:
         """The messages that are kept, with their states and replies."""
         kept = await told(conversation_of)(ctx)
-        messages: list[JsonValue] = [shown(ctx.key(), message) for message in kept.messages]
+        messages: list[JsonValue] = [shown(ctx.key(), message, kept) for message in kept.messages]
         return {"session_id": ctx.key(), "messages": messages, "dropped": kept.dropped}
 
     @session.handler(name="delete", output_serde=answers)
@@ -120,12 +129,12 @@ async def taken(ctx: ObjectContext, request: SendRequest, start: Start) -> publi
         case Refusal(sentence, status):
             raise TerminalError(sentence, status)
         case Known(message, position):
-            return {**shown(ctx.key(), message), "position": position}
+            return {**shown(ctx.key(), message, kept), "position": position}
         case Accepted(grown, message, position, starts):
             keep(ctx, grown, key)
             if starts:
                 start(ctx, grown, message, key)
-            return {**shown(ctx.key(), message), "position": position}
+            return {**shown(ctx.key(), message, grown), "position": position}
 
 
 async def reported(ctx: ObjectContext, ended: Message, start: Start) -> None:

@@ -7,13 +7,13 @@ Must not know: Restate, the wire format of a request, what is decided.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Literal, TypeVar
 
-from pydantic import JsonValue
-
+from services.ids import Ids
 from services.reason import Limit
 from services.reply import Reading, read
+from tools.plain import Plain
 
 
 class Cut(StrEnum):
@@ -50,7 +50,7 @@ class Replied:
     1."""
 
     turn: int
-    raw: dict[str, JsonValue]
+    raw: dict[str, Plain]
     finish_reason: str | None = None
     usage: Usage = Usage()
     cut: Cut = Cut.NO
@@ -105,6 +105,50 @@ E = TypeVar("E", Told, Replied, Answered, Extended, Waited, Shortened)
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """What the entries of a run amount to. It is kept beside them, so that a turn costs the same however long the run
+    is."""
+
+    turns: int = 0
+    """Replies of the model so far, bad ones included."""
+    calls: int = 0
+    """Calls that have been answered."""
+    usage: Usage = Usage()
+    """Tokens of all replies together."""
+    first_at: float = 0.0
+    last_at: float = 0.0
+    waited_s: float = 0.0
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds from the first time stamp to the last, without the waits for people."""
+        return max(0.0, self.last_at - self.first_at - self.waited_s)
+
+    def plus(self, entry: Entry) -> "Tally":
+        match entry:
+            case Replied(usage=more):
+                whole = Usage(
+                    self.usage.tokens_in + more.tokens_in,
+                    self.usage.tokens_out + more.tokens_out,
+                    self.usage.estimated or more.estimated,
+                )
+                return replace(self._at(entry.at), turns=self.turns + 1, usage=whole)
+            case Answered():
+                return replace(self._at(entry.at), calls=self.calls + len(entry.texts))
+            case Told():
+                return self._at(entry.at)
+            case Waited():
+                return replace(self, waited_s=self.waited_s + entry.seconds)
+            case Extended() | Shortened():
+                return self
+
+    def _at(self, at: float) -> "Tally":
+        if at <= 0 or self.first_at <= at <= self.last_at:
+            return self
+        return replace(self, first_at=min(self.first_at or at, at), last_at=max(self.last_at, at))
+
+
+@dataclass(frozen=True)
 class Transcript:
     """All entries of a run, in order. `earlier` are entries of a session's earlier runs: the model sees them, nothing
     counts them."""
@@ -113,38 +157,20 @@ class Transcript:
     earlier: tuple[Entry, ...] = ()
 
     def add(self, *entries: Entry) -> "Transcript":
-        return replace(self, entries=(*self.entries, *entries))
+        grown = Transcript((*self.entries, *entries), self.earlier)
+        # What follows from the entries is not made anew: the cached properties below are handed on, grown as well.
+        grown.__dict__["tally"] = reduce(Tally.plus, entries, self.tally)
+        grown.__dict__["ids"] = reduce(named, entries, self.ids)
+        return grown
 
-    @property
-    def replies(self) -> tuple[Replied, ...]:
-        return self.of(Replied)
+    @cached_property
+    def tally(self) -> Tally:
+        return reduce(Tally.plus, self.entries, Tally())
 
-    @property
-    def turns(self) -> int:
-        """Replies of the model so far, bad ones included."""
-        return len(self.replies)
-
-    @property
-    def calls(self) -> int:
-        """Calls that have been answered."""
-        return sum(len(entry.texts) for entry in self.of(Answered))
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens of all replies together."""
-        replies = self.replies
-        return Usage(
-            sum(reply.usage.tokens_in for reply in replies),
-            sum(reply.usage.tokens_out for reply in replies),
-            any(reply.usage.estimated for reply in replies),
-        )
-
-    @property
-    def wall_s(self) -> float:
-        """Seconds from the first time stamp to the last, without the waits for people."""
-        stamps = [entry.at for entry in self.entries if isinstance(entry, Told | Replied | Answered) and entry.at > 0]
-        waited = sum(entry.seconds for entry in self.of(Waited))
-        return max(0.0, max(stamps) - min(stamps) - waited) if stamps else 0.0
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids of all calls, those of earlier runs first."""
+        return reduce(named, (*self.earlier, *self.entries), Ids())
 
     @property
     def last(self) -> Told | Replied | Answered | None:
@@ -157,3 +183,7 @@ class Transcript:
     def of(self, kind: type[E]) -> tuple[E, ...]:
         """The entries of one kind, in order."""
         return tuple(entry for entry in self.entries if isinstance(entry, kind))
+
+
+def named(ids: Ids, entry: Entry) -> Ids:
+    return ids.plus(entry.raw) if isinstance(entry, Replied) else ids

@@ -6,12 +6,12 @@ missing. The same groups and budget give the same messages.
 Must not know: how a reply is read, what a provider wants.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
+from pydantic_core import to_json
 
 from services.reply import cap_text
 from tools.size import shorten
@@ -62,7 +62,7 @@ def trim(groups: Sequence[Group], budget_bytes: int) -> list[Message]:
 
 
 def _size_bytes(message: Message) -> int:
-    return len(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()) + 1
+    return len(to_json(message)) + 1
 
 
 def _cut_results(part: Group, room_bytes: int) -> Group:

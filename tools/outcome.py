@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import JsonValue
+from tools.plain import Plain
 
 
 class Doubt(StrEnum):
@@ -33,7 +33,7 @@ class Doubt(StrEnum):
 class Done:
     """The effect happened. `value` is what the model is told (plain JSON), `receiver_id` the receiver's name for it."""
 
-    value: JsonValue = None
+    value: Plain = None
     receiver_id: str | None = None
     kind: Literal["done"] = "done"
 
@@ -44,7 +44,7 @@ class Rejected:
 
     reason: str
     status: int | None = None
-    value: JsonValue = None
+    value: Plain = None
     kind: Literal["rejected"] = "rejected"
 
 

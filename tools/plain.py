@@ -28,9 +28,17 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pydantic import BaseModel, JsonValue
+
+if TYPE_CHECKING:
+    Plain = JsonValue
+else:
+    # What is kept has been made plain, so it is written and read as it is: of a JsonValue, pydantic would look at each
+    # value again, by a call in Python.
+    Plain = Any
 
 DEPTH_MAX = 32
 # The largest integer that every reader of JSON keeps exactly (RFC 8259, section 6).

@@ -85,10 +85,17 @@ def _is_path(path: str) -> bool:
     return bool(_PATH.fullmatch(path)) and not _DOT_SEGMENT.search(path)
 
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def canonical_text(value: JsonValue) -> str:
+    """The one JSON text of a value: keys sorted, no spaces, plain characters kept. Raises ValueError for NaN."""
+    return _CANONICAL.encode(value)
+
+
 def canonical(value: JsonValue) -> bytes:
-    """The one way to write a value: UTF-8, keys sorted, no spaces. Raises ValueError for NaN and lone surrogates."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return text.encode()
+    """The same in UTF-8. Raises ValueError for lone surrogates as well."""
+    return canonical_text(value).encode()
 
 
 def part(value: str) -> str:

@@ -1,6 +1,7 @@
 """A conversation's order, its limits, and what the model is shown of it."""
 
 from services.conversation import (
+    CHARS_MAX,
     MESSAGES_MAX,
     SHOWN_MAX,
     WAITING_MAX,
@@ -87,3 +88,19 @@ def test_the_model_is_shown_questions_with_their_answers_and_no_more_than_allowe
         messages=tuple(Message(message_id=f"m{n}", text="t", state="completed", reply="r") for n in range(100))
     )
     assert len(earlier(many, "new")) == 2 * SHOWN_MAX
+
+
+def test_long_texts_are_kept_to_a_size_and_what_is_open_stays() -> None:
+    long = CHARS_MAX // 10
+    kept = Conversation(
+        messages=tuple(Message(message_id=f"m{n}", text="t", reply="r" * long, state="completed") for n in range(9))
+    )
+    for n in range(3):
+        taken = send(kept, request(f"n{n}", "w" * 60_000))
+        assert isinstance(taken, Accepted)
+        kept = taken.conversation
+    assert sum(message.chars for message in kept.messages) <= CHARS_MAX
+    assert [message.message_id for message in kept.messages][-3:] == ["n0", "n1", "n2"]
+    assert kept.dropped == 1
+    full, _ = over(kept, Message(message_id="n0", text="w" * 60_000, state="completed", reply="r" * CHARS_MAX))
+    assert [message.message_id for message in full.messages] == ["n1", "n2"]

@@ -207,7 +207,7 @@ async def test_a_refusal_is_asked_for_once_and_the_session_goes_on(mock: MockPro
     prepare(mock, "next", [{"content": "done"}])
     transcript, decision, run = await converse(mock, Transcript((Told("refuse"),)))
     assert isinstance(decision, Refuse)
-    assert (transcript.turns, run) == (1, [])
+    assert (transcript.tally.turns, run) == (1, [])
     _, decision, _ = await converse(mock, Transcript((Told("next"),), earlier=transcript.entries))
     assert decision == Finish("done")
 
@@ -276,7 +276,7 @@ async def test_a_conversation_that_is_too_long_is_trimmed_once_and_goes_on(mock:
     before = requests(mock)
     transcript, _, _ = await converse(mock, Transcript((Told("big"),)), results=lambda *_: "x" * 12_000)
     assert len(transcript.of(Shortened)) >= 1
-    assert requests(mock) - before <= 2 * (transcript.turns + 1)
+    assert requests(mock) - before <= 2 * (transcript.tally.turns + 1)
     decision, _, count = await task(mock, "big " + "y" * 50_000)
     assert isinstance(decision, GiveUp)
     assert (decision.reason, count) == (Reason.CONTEXT_TOO_LONG, 2)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mocks.strict import empty_content, null_content, unknown_fields
-from services.history import CUT_NOTE, NO_CALL_NOTE, NO_RESULT, call_ids, history
+from services.history import CUT_NOTE, NO_CALL_NOTE, NO_RESULT, history
 from services.limits import Limits
 from services.provider import Provider
 from services.transcript import Answered, Cut, Entry, Extended, Replied, Told, Transcript, Waited
@@ -142,16 +142,14 @@ def test_an_id_that_cannot_go_back_is_replaced(identifier: Any) -> None:
 
 def test_a_provider_that_uses_our_form_of_id_does_not_collide_with_us() -> None:
     turns = [reply(None, call("search", "{}", "t0002c000")), reply(None, call("search", "{}", ""))]
-    ids = call_ids(said(*turns).entries)
-    assert list(ids.values()) == [("t0002c000",), ("t0002c000x1",)]
+    assert said(*turns).ids.of == (("t0002c000",), ("t0002c000x1",))
 
 
 def test_an_id_does_not_change_when_the_conversation_goes_on() -> None:
     turns = [reply(None, call("search", "{}", each)) for each in ("a", "a", "", "t0002c000", "b")]
-    whole = call_ids(said(*turns).entries)
+    whole = said(*turns).ids.of
     for length in range(1, 6):
-        part = call_ids(said(*turns[:length]).entries)
-        assert part == {position: ids for position, ids in whole.items() if position in part}
+        assert said(*turns[:length]).ids.of == whole[:length]
 
 
 def test_calls_that_were_never_answered_get_an_answer() -> None:
@@ -214,8 +212,8 @@ def test_poison_in_a_task_or_a_result_does_not_reach_the_request() -> None:
 def test_ids_of_a_session_are_unique_without_a_search() -> None:
     """Each run of a session counts its turns from 1, and providers that give no ids are common."""
     turn = (reply(None, call("search", "{}", "")), Answered(1, ("found",)), reply("yes", turn=2))
-    ids = call_ids(turn * 200)
-    assert [each for each in ids.values() if each] == [(f"t{number:04d}c000",) for number in range(1, 400, 2)]
+    ids = Transcript(earlier=turn * 200).ids.of
+    assert [each for each in ids if each] == [(f"t{number:04d}c000",) for number in range(1, 400, 2)]
 
 
 def test_a_provider_is_made_from_defaults() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from mocks.strict import what_is_malformed
-from services.history import history
+from services.history import History, history
 from services.limits import Limits
 from services.loop import AskMore, CallModel, CallTools, Decision, Finish, GiveUp, Refuse, decide
 from services.raw import clean
@@ -123,6 +123,7 @@ def test_the_history_is_well_formed_whatever_the_model_said(
     replies: list[Replied], texts: list[str], limits: Limits, provider: Any, overflow: bool
 ) -> None:
     """I2, by the mock's strict check and by our own."""
+    turn_by_turn = History(provider, limits)
     for transcript, decision in run(replies, texts, limits, provider, extensions=2):
         seen = transcript.add(Shortened(3_000)) if overflow else transcript
         messages: list[dict[str, Any]] = history(seen, provider, limits)
@@ -132,7 +133,7 @@ def test_the_history_is_well_formed_whatever_the_model_said(
         if isinstance(decision, CallTools):
             newest = [message for message in messages if message.get("tool_calls")][-1]
             assert [call["id"] for call in newest["tool_calls"]] == [call.id for call in decision.calls]
-        assert history(seen, provider, limits) == messages
+        assert turn_by_turn.messages(seen) == messages
 
 
 def check(messages: list[dict[str, Any]]) -> None:
@@ -165,7 +166,7 @@ def test_a_run_ends_within_its_limits(
         last = transcript
         ends.append(decision)
         if isinstance(decision, CallTools):
-            reply = transcript.replies[-1]
+            reply = transcript.of(Replied)[-1]
             assert len(decision.calls) == len(read(reply.raw).calls)
             for call in decision.calls:
                 assert (call.problem is None) == (call.arguments is not None)
@@ -174,8 +175,8 @@ def test_a_run_ends_within_its_limits(
                     assert reply.cut is not Cut.YES
     assert isinstance(ends[-1], Finish | Refuse | GiveUp | AskMore)
     more = 2**extensions
-    assert last.turns <= limits.turns * more
-    assert last.calls <= max(limits.calls * more, limits.calls)
+    assert last.tally.turns <= limits.turns * more
+    assert last.tally.calls <= max(limits.calls * more, limits.calls)
 
 
 @settings(max_examples=200, deadline=None)
@@ -183,7 +184,7 @@ def test_a_run_ends_within_its_limits(
 def test_entries_that_went_through_the_journal_decide_the_same(replies: list[Replied], limits: Limits) -> None:
     for transcript, decision in run(replies, ["ok"], limits, PROVIDER):
         again = Transcript(ENTRIES.validate_json(ENTRIES.dump_json(transcript.entries)))
-        assert again == transcript
+        assert (again, again.tally, again.ids) == (transcript, transcript.tally, transcript.ids)
         assert decide(again, TOOLSET, limits, PROVIDER) == decision
         assert history(again, PROVIDER, limits) == history(transcript, PROVIDER, limits)
 

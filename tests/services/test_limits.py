@@ -31,7 +31,7 @@ def limited(**limits: Any) -> Limits:
 
 def test_what_was_used_is_counted_from_the_entries() -> None:
     assert used(three_turns(), PRICED) == Used(turns=3, calls=6, tokens=33_000, cost_cents=10.5)
-    assert three_turns().wall_s == 350
+    assert three_turns().tally.wall_s == 350
 
 
 def test_a_transcript_that_is_built_again_counts_the_same() -> None:
@@ -83,7 +83,7 @@ def test_an_answer_is_taken_even_where_a_limit_is_reached_with_it() -> None:
 
 def test_waits_for_people_are_not_the_runs_own_time() -> None:
     late = three_turns().add(Waited(90_000), Told("go on", at=1_350.0 + 90_000))
-    assert late.wall_s == 350
+    assert late.tally.wall_s == 350
     assert decide(late, TOOLSET, limited(wall_s=400), PRICED) == CallModel(4)
 
 

@@ -1,0 +1,75 @@
+"""What a run writes in one moment leaves in one frame.
+
+A step that needs no waiting (a seal, a beginning) writes that it starts, and in the same moment its result. Sent one by
+one they are two HTTP/2 frames, two system calls and two turns of the server; together they are one.
+
+Rule: the order of what is written never changes, nothing is held longer than a few passes of the event loop, and more
+than a frame is not held at all. Whether an effect may leave does not depend on it: that waits for the server's answer.
+Must not know: what is written.
+"""
+
+import asyncio
+from typing import Any
+
+from restate.server_types import RestateAppT
+
+PASSES = 6
+"""How many passes of the event loop a step without waiting takes from its start to its result."""
+FRAME_BYTES = 16_384
+"""The size of an HTTP/2 frame: beyond it nothing is won, and a large result must feel that the line is full."""
+
+
+def gathered(application: RestateAppT) -> RestateAppT:
+    """The application, whose answers are gathered."""
+
+    async def answer(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await application(scope, receive, Outgoing(send).send if scope["type"] == "http" else send)
+
+    return answer
+
+
+class Outgoing:
+    """The body of one answer on its way. One task at a time sends, so that nothing overtakes."""
+
+    def __init__(self, send: Any) -> None:
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._parts: list[bytes] = []
+        self._size_bytes = 0
+        self._passes_left = 0
+        self._sending: asyncio.Task[None] | None = None
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if message["type"] != "http.response.body" or not message.get("more_body", False):
+            await self._sent()
+            await self._send(message)
+            return
+        self._parts.append(message["body"])
+        self._size_bytes += len(message["body"])
+        if self._size_bytes >= FRAME_BYTES:
+            await self._sent()
+        elif self._passes_left == 0:
+            self._passes_left = PASSES
+            self._loop.call_soon(self._pass)
+
+    def _pass(self) -> None:
+        self._passes_left -= 1
+        if self._passes_left > 0:
+            self._loop.call_soon(self._pass)
+        else:
+            self._start()
+
+    def _start(self) -> None:
+        if self._parts and (self._sending is None or self._sending.done()):
+            self._sending = self._loop.create_task(self._all())
+
+    async def _sent(self) -> None:
+        """Returns when nothing is left to send. Whoever gives up waiting does not stop what is on its way."""
+        self._start()
+        if self._sending is not None:
+            await asyncio.shield(self._sending)
+
+    async def _all(self) -> None:
+        while self._parts:
+            body, self._parts, self._size_bytes = b"".join(self._parts), [], 0
+            await self._send({"type": "http.response.body", "body": body, "more_body": True})
