@@ -22,6 +22,9 @@ UP_S = 120.0
 DOWN_S = 120.0
 BASE = "docker-compose.yml"
 CLUSTER = "docker-compose.cluster.yml"
+OLD = "docker-compose.old.yml"
+RELEASE = "local"
+"""The name of the release where none is given."""
 NODES = 3
 
 
@@ -32,6 +35,8 @@ class Project:
         self.name = f"pawl-test-{os.getpid()}"
         self.files = files
         self.ports = ports.all_free()
+        self.releases: tuple[str, ...] = (RELEASE,)
+        """What is served, the newest first."""
         self.nodes = [self.ports, *(ports.all_free() for _ in range(NODES - 1))] if CLUSTER in files else [self.ports]
         self._log = log
 
@@ -43,6 +48,11 @@ class Project:
     def up(self, *arguments: str) -> None:
         """Start what is not there yet, and wait until all of it is well."""
         self.compose("up", "--detach", "--wait", "--wait-timeout", f"{UP_S:.0f}", *arguments, limit_s=UP_S + 30)
+
+    def release(self, name: str) -> None:
+        """From the next `up` on this release gets new calls, and the one before keeps what it has."""
+        self.releases = (name, self.releases[0])
+        self.files = (*self.files, OLD)
 
     def down(self, *arguments: str) -> None:
         self.compose("down", *arguments, limit_s=DOWN_S)
@@ -114,6 +124,8 @@ class Project:
     def _environment(self) -> dict[str, str]:
         own = {
             "COMPOSE_PROFILES": "mocks",
+            "PAWL_RELEASE": self.releases[0],
+            "PAWL_OLD_RELEASE": self.releases[-1],
             "PAWL_ENV_FILE": os.devnull,
             "PAWL_RESTATE_ENV_FILE": os.devnull,
             "PAWL_RECEIVER_PORT": str(self.ports.receiver),

@@ -147,24 +147,47 @@ def replaced(scene: Scene) -> None:
     scene.read()
 
 
-def down_and_up(scene: Scene) -> None:
-    """One run waits for a person and one is in the middle of its effect when everything is taken down."""
+def one_waits_and_one_works(scene: Scene) -> list[Run]:
+    """One run waits for a person, and one is in the middle of its effect."""
     scene.hold("sms")
     parked = scene.submit("sms")
     acts.kill(scene.project, worker_of(scene.project, parked.run_id))
     scene.let_go()
     wait_until(f"{parked.run_id} to be parked", lambda: scene.look(parked) == "outcome_unknown", PARKED_S)
     scene.hold(CHARGE)
-    charge = scene.submit(CHARGE)
+    return [scene.submit(CHARGE), parked]
+
+
+def down_and_up(scene: Scene) -> None:
+    """Everything is taken down but the data, and started again."""
+    runs = one_waits_and_one_works(scene)
     scene.project.down()
     left = scene.project.containers("restate") + scene.project.containers("worker")
     if left:
         raise LabError(f"everything was taken down, and there are {', '.join(left)}")
     scene.forget()
     scene.project.up()
-    scene.landed("everything was taken down and started again", [charge, parked])
+    scene.landed("everything was taken down and started again", runs)
     scene.rest()
     scene.read()
+
+
+def new_release(scene: Scene) -> None:
+    """Workers of a new release take the place of the others, which go on under their address for what began there."""
+    runs = one_waits_and_one_works(scene)
+    before = scene.project.releases[0]
+    scene.project.release("next")
+    scene.project.up("--build")
+    scene.landed("a new release, beside the old one", runs)
+    scene.hold("crm")
+    worker_of(scene.project, scene.submit("crm").run_id)  # a new run, and a new worker has it
+    scene.let_go()
+    scene.rest()
+    scene.read()
+    for service, release in (("worker", "next"), ("old-worker", before)):
+        images = {scene.project.inspect(each, "{{.Config.Image}}") for each in scene.project.containers(service)}
+        if images != {f"pawl:{release}"}:
+            raise LabError(f"{service} was to serve the release {release}, and is {', '.join(images) or 'not there'}")
 
 
 SINGLE: Sequence[Story] = (
@@ -174,6 +197,7 @@ SINGLE: Sequence[Story] = (
     Story("server killed", Fault.SERVER_KILL, killed(at_server)),
     Story("server's container replaced", Fault.SERVER_KILL, replaced),
     Story("down and up", Fault.BOTH_KILL, down_and_up),
+    Story("a new release", Fault.WORKER_REDEPLOY, new_release),
 )
 CLUSTER: Sequence[Story] = (
     Story("worker of three killed", Fault.WORKER_KILL, killed(at_worker)),

@@ -9,28 +9,35 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.containers.project import BASE, CLUSTER
+from lab.containers.project import BASE, CLUSTER, OLD
 from lab.paths import PACKAGE_JSON, RESTATE_TOML, ROOT
 from services.settings import Settings
 from tools import TOOLS
 
 ONE_SHOT = {"owner", "register"}
 """They do what they are for and end."""
+OURS = "pawl:${PAWL_RELEASE:-local}"
 SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 VARIABLE = re.compile(r"^\$\{(\w+)")
 LOOPBACK = re.compile(r"^127\.0\.0\.1:\$\{PAWL_\w+:-\d+\}:\d+$")
 
 
 class Loader(yaml.SafeLoader):
-    """Knows the tag with which an override takes a list's place."""
+    """Knows the tags with which an override takes the place of what it lies over."""
 
 
-def _in_its_place(loader: yaml.SafeLoader, node: yaml.Node) -> list[Any]:
-    assert isinstance(node, yaml.SequenceNode)
-    return loader.construct_sequence(node, deep=True)
+def _in_its_place(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+    match node:
+        case yaml.SequenceNode():
+            return loader.construct_sequence(node, deep=True)
+        case yaml.MappingNode():
+            return loader.construct_mapping(node, deep=True)
+        case _:
+            return None
 
 
-Loader.add_constructor("!override", _in_its_place)
+for tag in ("!override", "!reset"):
+    Loader.add_constructor(tag, _in_its_place)
 
 
 def read(name: str) -> dict[str, Any]:
@@ -61,11 +68,11 @@ def test_the_server_is_the_official_image_in_the_version_of_package_json(base: d
     pinned = json.loads(PACKAGE_JSON.read_text())["dependencies"]["@restatedev/restate-server"]
     assert re.fullmatch(r"\d+\.\d+\.\d+", pinned)
     images = {service["image"] for _, service in services(base)}
-    assert images == {f"restatedev/restate:{pinned}", "pawl:local"}
+    assert images == {f"restatedev/restate:{pinned}", OURS}
 
 
 def test_our_image_is_built_once_and_never_pulled(base: dict[str, Any], cluster: dict[str, Any]) -> None:
-    ours = {name: service for name, service in services(base) if service["image"] == "pawl:local"}
+    ours = {name: service for name, service in services(base) if service["image"] == OURS}
     assert [name for name, service in ours.items() if "build" in service] == ["worker"]
     assert {service["pull_policy"] for service in ours.values()} == {"never"}
     assert not [name for name, service in services(cluster) if "build" in service or "image" in service]
@@ -102,7 +109,7 @@ def test_ports_are_published_on_this_machine_only_and_can_be_set(base: dict[str,
 
 def test_the_workers_are_on_the_inner_network_and_publish_nothing(base: dict[str, Any]) -> None:
     assert base["networks"]["inside"] == {"internal": True}
-    assert base["services"]["worker"]["networks"] == ["inside", "outside"]
+    assert set(base["services"]["worker"]["networks"]) == {"inside", "outside"}
     assert {name for name, service in services(base) if "ports" in service} == {"restate", "receiver", "model"}
 
 
@@ -179,6 +186,17 @@ def test_each_one_shot_is_waited_for_so_that_up_may_wait(base: dict[str, Any]) -
             if one in service.get("depends_on", {}) and "profiles" not in service
         ]
         assert waiting, one
+
+
+def test_each_release_is_registered_under_an_address_of_its_own(base: dict[str, Any]) -> None:
+    address = "worker-${PAWL_RELEASE:-local}"
+    assert base["services"]["worker"]["networks"]["inside"]["aliases"] == [address]
+    assert base["services"]["register"]["command"][-1] == f"http://{address}:9080"
+    assert base["services"]["doctor"]["environment"]["PAWL_LISTEN"] == f"{address}:9080"
+    old = read(OLD)["services"]["old-worker"]
+    assert old["extends"] == {"file": BASE, "service": "worker"}
+    assert old["image"].startswith("pawl:${PAWL_OLD_RELEASE:?")
+    assert old["networks"]["inside"]["aliases"] == ["worker-${PAWL_OLD_RELEASE}"]
 
 
 def test_the_mocks_are_there_only_where_they_are_asked_for(base: dict[str, Any]) -> None:
