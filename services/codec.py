@@ -6,6 +6,7 @@ Must not know: what the values mean.
 """
 
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
@@ -24,9 +25,11 @@ class Codec(Serde[T]):
 
     def __init__(self, adapter: TypeAdapter[T]) -> None:
         self._adapter = adapter
+        # Called for every entry of every journal: without the adapter's own call around it.
+        self._write: Callable[[T], bytes] = adapter.serializer.to_json
 
     def serialize(self, obj: T | None) -> bytes:
-        return b"" if obj is None else self._adapter.dump_json(obj)
+        return b"" if obj is None else self._write(obj)
 
     def deserialize(self, buf: bytes) -> T | None:
         try:

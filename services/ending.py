@@ -11,11 +11,12 @@ from services.moves import Move, Progress, Settled
 from tools.request import canonical_text
 
 
-def settle(progress: Progress, text: str, at: float) -> tuple[Progress, Move]:
-    """The outcome is final: the bytes go, their digest and size stay."""
+def settle(progress: Progress, text: str, at: float, **outcome: object) -> tuple[Progress, Move]:
+    """The call is answered. `outcome`: what that means for its row, where it has one. Where the outcome is final the
+    bytes go; their digest and size stay."""
     if progress.intent is not None:
-        kept = None if progress.row.state in FINAL else progress.row.request
-        progress = progress.with_intent(request=kept, result=text, settled_at=at)
+        kept = None if outcome.get("state", progress.row.state) in FINAL else progress.row.request
+        progress = progress.with_intent(**outcome, request=kept, result=text, settled_at=at)
     return progress, Settled(text)
 
 

@@ -85,7 +85,7 @@ def advance(progress: Progress, event: Event) -> tuple[Progress, Move]:
         case SealedAt():
             return sealed(progress, event)
         case Answered(answer, at):
-            return answered(replace(progress, sends=progress.sends + 1), answer, at)
+            return answered(progress, answer, at)
         case LookedUp(found, at):
             return looked_up(replace(progress, look_ups=progress.look_ups + 1), found, at)
         case Nudged(question):
@@ -98,27 +98,29 @@ def advance(progress: Progress, event: Event) -> tuple[Progress, Move]:
 
 def sealed(progress: Progress, event: SealedAt) -> tuple[Progress, Move]:
     if event.prepared.failed is not None:
-        progress = progress.with_intent(state=IntentState.NOT_SENT, reason=event.prepared.failed)
-        return settle(
-            progress, f"{progress.does.name} failed before anything was sent: {event.prepared.failed}", event.at
-        )
-    progress = progress.with_intent(
-        request=event.prepared.request, digest=event.prepared.digest, size_bytes=event.prepared.size_bytes
-    )
+        words = f"{progress.does.name} failed before anything was sent: {event.prepared.failed}"
+        return settle(progress, words, event.at, state=IntentState.NOT_SENT, reason=event.prepared.failed)
+    made = {
+        "request": event.prepared.request,
+        "digest": event.prepared.digest,
+        "size_bytes": event.prepared.size_bytes,
+    }
     if progress.row.state is IntentState.WAITING:
-        return ask(progress, "approval", progress.because)
+        return ask(progress.with_intent(**made), "approval", progress.because)
     # Without a doubt nothing of an earlier seal has left, so the receiver has not seen the key yet.
     first = progress.row.armed_at if progress.doubt is not None and progress.row.armed_at is not None else event.at
-    progress = progress.with_intent(armed_at=first, sealed_at=event.at)
-    progress = replace(progress, seal=event.seal, sealed_at=event.at)
+    intent = progress.row.model_copy(update={**made, "armed_at": first, "sealed_at": event.at})
+    progress = replace(progress, intent=intent, seal=event.seal, sealed_at=event.at)
     if too_old(progress, event.at):
         return look_or_ask(progress, "the receiver may have forgotten the key by now")
     return progress, Send()
 
 
 def answered(progress: Progress, answer: Answer, at: float) -> tuple[Progress, Move]:
-    if progress.intent is not None:
-        progress = progress.with_intent(attempts=progress.row.attempts + 1)
+    intent = progress.intent
+    if intent is not None:
+        intent = intent.model_copy(update={"attempts": intent.attempts + 1})
+    progress = replace(progress, intent=intent, sends=progress.sends + 1)
     match answer:
         case Rejected() if progress.intent is not None and progress.does.needs_look_up(answer):
             # The refusal may be of a repeat of what we did ourselves: the receiver is asked before it is believed.
@@ -149,13 +151,11 @@ def answered(progress: Progress, answer: Answer, at: float) -> tuple[Progress, M
 def final(progress: Progress, answer: Done | Rejected, at: float) -> tuple[Progress, Move]:
     match answer:
         case Done(value, receiver_id):
-            if progress.intent is not None:
-                progress = progress.with_intent(state=IntentState.DONE, receiver_id=receiver_id, value=value)
-            return settle(progress, text_of(value), at)
+            done = IntentState.DONE
+            return settle(progress, text_of(value), at, state=done, receiver_id=receiver_id, value=value)
         case Rejected(reason):
-            if progress.intent is not None:
-                progress = progress.with_intent(state=IntentState.REJECTED, reason=reason)
-            return settle(progress, f"{progress.does.name} was rejected: {reason}", at)
+            words = f"{progress.does.name} was rejected: {reason}"
+            return settle(progress, words, at, state=IntentState.REJECTED, reason=reason)
         case _:
             assert_never(answer)
 
@@ -167,9 +167,8 @@ def not_sent(progress: Progress, answer: NotSent, at: float) -> tuple[Progress, 
         return again(progress, at, seconds, answer.reason)
     if progress.doubt is not None and progress.intent is not None:
         return look_or_ask(progress, progress.doubt.reason)
-    if progress.intent is not None:
-        progress = progress.with_intent(state=IntentState.NOT_SENT, reason=answer.reason)
-    return settle(progress, f"{progress.does.name} could not be reached and did nothing: {answer.reason}", at)
+    words = f"{progress.does.name} could not be reached and did nothing: {answer.reason}"
+    return settle(progress, words, at, state=IntentState.NOT_SENT, reason=answer.reason)
 
 
 def doubtful(progress: Progress, answer: Unknown, at: float) -> tuple[Progress, Move]:
@@ -252,8 +251,7 @@ def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
         case Choice.APPROVE:
             return progress, Seal(IntentState.ARMED)
         case Choice.DENY:
-            progress = progress.with_intent(state=IntentState.DENIED)
-            return settle(progress, denied_text(progress.row), ruling.at)
+            return settle(progress, denied_text(progress.row), ruling.at, state=IntentState.DENIED)
         case Choice.HAPPENED:
             value: JsonValue = {"happened": True, "id": ruling.receiver_id, "decided_by": ruling.who}
             return final(progress, Done(value, ruling.receiver_id), ruling.at)
@@ -261,8 +259,7 @@ def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
             # The person has taken the doubt away, so the attempts count afresh. The key and the bytes stay.
             return replace(progress, doubt=None, sends=0, waited_s=0.0), Seal(IntentState.ARMED)
         case Choice.GIVE_UP:
-            progress = progress.with_intent(state=IntentState.GIVEN_UP)
-            return settle(progress, unknown_text(progress.row), ruling.at)
+            return settle(progress, unknown_text(progress.row), ruling.at, state=IntentState.GIVEN_UP)
         case _:
             assert_never(ruling.choice)
 
