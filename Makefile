@@ -101,7 +101,7 @@ format: setup ## rewrite the code in the project's format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-compose-test: setup ## the demo's job in containers; needs a Docker engine with Compose v2
+compose-test: setup ## stack and cluster in containers, hurt and judged; needs a Docker engine with Compose v2
 	@$(PY) -m lab compose-test
 
 # Hashes of every file of every release, so that the locks hold for each Python and processor, and no address of an index.

@@ -64,6 +64,10 @@ class Project:
             if paused:
                 self.docker("unpause", *paused)
         self.down("--volumes", "--remove-orphans", "--timeout", "1")
+        for release in self.releases:
+            if release != RELEASE:
+                with suppress(LabError):
+                    self.docker("image", "rm", f"pawl:{release}")
 
     def compose(self, *arguments: str, limit_s: float = ASK_S) -> str:
         files = [word for file in self.files for word in ("--file", file)]
