@@ -17,8 +17,8 @@ from services.transcript import Replied, Told
 MESSAGES_MAX = 200
 """Kept of a conversation. A person scrolls back that far and no further."""
 CHARS_MAX = 1_000_000
-"""Kept of all texts and replies together: the whole conversation is read and written with every message, and Restate takes
-no value of more than 32 MiB."""
+"""Kept of all texts and replies together: the whole conversation is read and written with every message, and Restate
+takes no value of more than 32 MiB."""
 SHOWN_MAX = 20
 """Messages of before that the model is shown; the limits of the run trim further."""
 OPEN = ("running", "queued")

@@ -1,10 +1,12 @@
 """Conversations: one message at a time, and nobody waits behind a run that waits."""
 
+import json
 import time
 from typing import Any
 
 import httpx
 
+from tests.server.editions import says, status
 from tests.server.world import World, call, calls
 
 
@@ -76,6 +78,48 @@ def test_nothing_waits_behind_a_run_that_waits_for_a_person(world: World) -> Non
     assert world.decide(run_id, parked["ledger"][0]["key"], "happened").status_code == 200
     assert time.monotonic() - began < 4
     until(world, key, "completed", "completed")
+
+
+def test_behind_a_run_that_is_stuck_a_message_is_told_for_whom_it_waits(world: World) -> None:
+    """B35"""
+    key = session(world)
+    send(world, key, "m1", world.script({"hang": True}))
+    world.wait(world.model_requests, "the call of the model")
+    invocation = world.status(f"{key}~m1")["invocation_id"]
+    assert world.stack.admin.call("PATCH", f"/invocations/{invocation}/pause").is_success
+    assert world.wait(lambda: (s := status(world.stack, f"{key}~m1"))["state"] == "stuck" and s, "stuck")
+    queued = send(world, key, "m2", world.script({"content": "next"}, name="t"), timeout_s=1.0).json()
+    assert (queued["state"], queued["position"]) == ("queued", 1)
+    assert f"run {key}~m1" in queued["reason"]
+    assert history(world, key)[1]["reason"] == queued["reason"]
+    # And the status of that run says what helps.
+    assert status(world.stack, f"{key}~m1")["trouble"]["commands"]
+    assert says(world.stack, "cli", "cancel", f"{key}~m1").returncode == 0
+    until(world, key, "cancelled", "completed")
+
+
+def test_two_hundred_messages_and_more_are_kept_to_their_number_and_answered_in_order(world: World) -> None:
+    key, task = session(world), world.script({"content": "so be it"})
+    for number in range(10):
+        send(world, key, f"m{number}", task)
+    until(world, key, *["completed"] * 10)
+    # The rest is written as a session that has lasted for weeks has it.
+    kept = [
+        {"message_id": f"w{number}", "text": "x" * 500, "state": "completed", "reply": "y" * 500}
+        for number in range(199)
+    ]
+    state = {"messages": [*kept, {"message_id": "last", "text": task, "state": "completed", "reply": "z"}]}
+    body = {"object_key": key, "new_state": {"conversation": list(json.dumps(state).encode())}}
+    assert world.stack.admin.call("POST", "/services/Session/state", body).is_success
+    world.wait(lambda: len(history(world, key)) == 200, "the long history")
+    began = time.monotonic()
+    for number in range(5):
+        assert send(world, key, f"n{number}", task).status_code == 200
+    world.wait(lambda: history(world, key)[-1]["state"] == "completed", "the answers")
+    assert time.monotonic() - began < 20
+    said = world.stack.ingress.invoke("Session", key, "history", None, 5.0).json()
+    assert (len(said["messages"]), said["dropped"]) == (200, 5)
+    assert [message["message_id"] for message in said["messages"][-5:]] == [f"n{number}" for number in range(5)]
 
 
 def test_a_killed_run_frees_its_session(world: World) -> None:
