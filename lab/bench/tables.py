@@ -202,10 +202,18 @@ def replay(part: Mapping[str, Any]) -> Table:
 
 def workers(part: Mapping[str, Any]) -> Table:
     rows = tuple(
-        (str(row["workers"]), spread(row["runs_per_s"]), spread(row["worker_cpu_s_per_1000"])) for row in part["counts"]
+        (
+            str(row["workers"]),
+            spread(row["runs_per_s"]),
+            spread(row["worker_cpu_s_per_1000"]),
+            *(f"{row['busy'][name]['median']:.2f}" for name in ("worker", "engine")),
+            f"{row['busy']['mocks']['median'] + row['busy']['load']['median']:.2f}",
+        )
+        for row in part["counts"]
     )
-    columns = ("workers", "runs/s at 32", "workers' CPU s per 1000")
-    return Table("workers", "Pawl behind one address", columns, rows, "They share this machine's processors.")
+    columns = ("workers", "runs/s at 32", "workers' CPU s per 1000", "processors: workers", "server", "the rest")
+    says = "What is busy near the number of this machine's processors is what limits."
+    return Table("workers", "Pawl behind one address", columns, rows, says)
 
 
 def memory(part: Mapping[str, Any]) -> Table:

@@ -38,10 +38,16 @@ def measure(sitting: Sitting) -> dict[str, Any]:
                 "runs_per_s": spread([batch.per_s for batch in found[number]]),
                 "each_round": [round(batch.per_s, 3) for batch in found[number]],
                 "worker_cpu_s_per_1000": spread([1000 * batch.cpu_s["worker"] / batch.runs for batch in found[number]]),
+                # Of processors: what is near the machine's own number is what limits.
+                "busy": {part: spread(_busy(found[number], part)) for part in ("worker", "engine", "mocks", "load")},
             }
             for number in counts
         ],
     }
+
+
+def _busy(batches: list[Batch], part: str) -> list[float]:
+    return [batch.cpu_s[part] / batch.driven.seconds for batch in batches]
 
 
 def _several(ground: Field, number: int, sitting: Sitting) -> Standing:
