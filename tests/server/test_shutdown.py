@@ -1,5 +1,6 @@
 """SIGTERM and SIGINT: the worker leaves in time with exit code 0, effects in flight end once, no run fails."""
 
+import json
 import os
 import signal
 import socket
@@ -76,7 +77,7 @@ def test_idle_connections_do_not_hold_the_worker(here: World, number: int) -> No
         assert kept.get("/health").status_code == 200
         seconds = left(here, number)
     assert seconds < BRIEF_S / 2
-    assert '"event": "left"' in log_of(worker)[-1]
+    assert json.loads(log_of(worker)[-1])["event"] == "left"
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -137,6 +138,24 @@ def test_an_effect_that_takes_longer_than_the_worker_has_is_repeated_under_its_k
     ended = here.until(run_id, "completed")
     assert len(here.requests(ended)) == 2
     assert len(here.effects(ended)) == 1
+
+
+MANY = 60
+
+
+def test_many_parked_runs_do_not_hold_it_and_all_go_on_at_the_next_worker(here: World) -> None:
+    """B48"""
+    task = here.script(calls(call("charge_card", customer_id=here.tag, amount_cents=500)), {"content": "done"})
+    runs = [here.run_id() for _ in range(MANY)]
+    for run_id in runs:
+        here.submit(run_id, task, grant={"approve_above_cents": {"charge_card": -1}})
+    keys = {run_id: here.until(run_id, "waiting_approval")["ledger"][0]["key"] for run_id in runs}
+    assert left(here, signal.SIGTERM) < BRIEF_S
+    here.stack.workers[0].start()
+    for run_id, key in keys.items():
+        assert here.decide(run_id, key, "approve").status_code == 200
+    for run_id in runs:
+        assert len(here.effects(here.until(run_id, "completed"))) == 1
 
 
 def test_after_the_signal_no_further_step_begins(here: World) -> None:
