@@ -8,7 +8,7 @@ Must not know: verdicts, how a container is hurt.
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -78,6 +78,7 @@ class Scene:
     after: Ledger | None = None
     _since: tuple[int, int, int] = field(init=False)
     _gates: list[Gate] = field(init=False, default_factory=list)
+    _answered: Ingress | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         seen = self.peers.model.requests(), self.peers.receiver.requests(), self.peers.receiver.effects()
@@ -103,11 +104,14 @@ class Scene:
         self.runs.append(run)
         return run
 
-    def landed(self, fault: str, runs: Sequence[Run]) -> None:
-        """The fault has been brought about and asserted; these runs were struck by it."""
+    def strikes(self) -> None:
+        """The fault is brought about from now on."""
         self.struck_at = time.time()
+
+    def landed(self, fault: str, runs: Sequence[Run]) -> None:
+        """It has been brought about, and asserted; these runs were struck by it."""
         for run in runs:
-            run.landings.append(Landing(self.struck_at, fault, run.proof))
+            run.landings.append(Landing(time.time(), fault, run.proof))
         self.say(f"{fault}: {', '.join(run.job.name for run in runs)}")
 
     def let_go(self) -> None:
@@ -124,7 +128,7 @@ class Scene:
         self._gates.clear()
 
     def forget(self) -> None:
-        """The receiver has ended, and its gates with it."""
+        """The receiver has been started anew, and its gates are gone."""
         self._gates.clear()
 
     def rest(self) -> None:
@@ -187,23 +191,20 @@ class Scene:
             tuple(self.peers.receiver.effects(effects)),
         )
 
-    def call(self, run: Run, handler: str, body: object = None) -> tuple[int, dict[str, Any]]:
-        """Through the first ingress that answers: a node may be the victim. Raises LabError where none does."""
+    def call(self, run: Run, handler: str, body: Any = None) -> tuple[int, dict[str, Any]]:
+        """Through the ingress that answered last, or else another one: a node may be the victim. Raises LabError where
+        none answers."""
         problem: LabError | None = None
-        for ingress in self._answering():
+        for ingress in sorted(self.peers.ingresses, key=lambda each: each is not self._answered):
             try:
                 reply = ingress.invoke("Agent", run.run_id, handler, body, ANSWER_S)
             except LabError as error:
                 problem = error
                 continue
+            self._answered = ingress
             told = reply.json() if reply.headers.get("content-type", "").startswith("application/json") else {}
             return reply.status_code, told if isinstance(told, dict) else {}
-        raise problem or LabError(f"no ingress answers, so {run.run_id} could not be asked")
-
-    def _answering(self) -> Iterator[Ingress]:
-        for ingress in self.peers.ingresses:
-            if len(self.peers.ingresses) == 1 or ingress.answers("/restate/health"):
-                yield ingress
+        raise problem or LabError(f"there is no ingress, so {run.run_id} could not be asked")
 
 
 def _last(rows: Sequence[Any]) -> int:

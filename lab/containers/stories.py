@@ -90,6 +90,7 @@ Where = Callable[[Scene], tuple[str, list[Run]]]
 def killed(where: Where) -> Callable[[Scene], None]:
     def play(scene: Scene) -> None:
         victim, runs = where(scene)
+        scene.strikes()
         acts.kill(scene.project, victim)
         scene.landed(f"SIGKILL to the process of {victim}; the engine started it again", runs)
         scene.let_go()
@@ -105,6 +106,7 @@ def paused(where: Where) -> Callable[[Scene], None]:
 
     def play(scene: Scene) -> None:
         victim, runs = where(scene)
+        scene.strikes()
         acts.pause(scene.project, victim)
         scene.landed(f"{victim} is paused", runs)
         scene.let_go()
@@ -122,6 +124,7 @@ def cut_off(where: Where) -> Callable[[Scene], None]:
 
     def play(scene: Scene) -> None:
         victim, runs = where(scene)
+        scene.strikes()
         names = acts.cut_off(scene.project, victim)
         scene.landed(f"{victim} is off the network", runs)
         scene.let_go()
@@ -138,6 +141,7 @@ def replaced(scene: Scene) -> None:
     """A new container for the server, on the old one's volume."""
     victim, runs = at_server(scene)
     before = scene.project.inspect(victim, "{{.Id}}")
+    scene.strikes()
     scene.project.up("--force-recreate", "--no-deps", "restate")
     if scene.project.inspect(victim, "{{.Id}}") == before:
         raise LabError(f"{victim} was to be made anew, and is the same container")
@@ -161,6 +165,7 @@ def one_waits_and_one_works(scene: Scene) -> list[Run]:
 def down_and_up(scene: Scene) -> None:
     """Everything is taken down but the data, and started again."""
     runs = one_waits_and_one_works(scene)
+    scene.strikes()
     scene.project.down()
     left = scene.project.containers("restate") + scene.project.containers("worker")
     if left:
@@ -177,7 +182,9 @@ def new_release(scene: Scene) -> None:
     runs = one_waits_and_one_works(scene)
     before = scene.project.releases[0]
     scene.project.release("next")
+    scene.strikes()
     scene.project.up("--build")
+    scene.forget()  # the mocks are of the release too
     scene.landed("a new release, beside the old one", runs)
     scene.hold("crm")
     worker_of(scene.project, scene.submit("crm").run_id)  # a new run, and a new worker has it
