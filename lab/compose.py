@@ -42,7 +42,7 @@ def compose_test(folder: Path, show: Show, only: str | None = None) -> int:
     if single:
         project = Project(log, BASE)
         with _running(project, f"a server and two workers; what docker says goes to {shown(log)}", show) as peers:
-            good = only is not None or _demo(project, peers, show)
+            good = only is not None or (_converges(project, show) and _demo(project, peers, show))
             scenes += [_play(story, project, peers, show) for story in single]
     if clustered:
         project = Project(log, BASE, CLUSTER)
@@ -81,6 +81,24 @@ def _running(project: Project, what: str, show: Show) -> Iterator[Peers]:
             peers.close()
             show.line("taking it down")
             project.remove()
+
+
+def _converges(project: Project, show: Show) -> bool:
+    """A second `up` leaves every container as it is."""
+    parts = ("restate", "worker", "doctor", "receiver", "model")
+
+    def started() -> dict[str, str]:
+        return {
+            each: project.inspect(each, "{{.State.StartedAt}}") for part in parts for each in project.containers(part)
+        }
+
+    before = started()
+    project.up()
+    if started() != before:
+        show.error(f"not as it must be: a second `up` found {before} and left {started()}")
+        return False
+    show.line(f"a second `up` left all {len(before)} containers as they were", "green")
+    return True
 
 
 def _demo(project: Project, peers: Peers, show: Show) -> bool:
