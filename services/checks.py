@@ -9,6 +9,7 @@ import asyncio
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,6 +35,7 @@ LOOK_S = 3.0
 PYTHON, SERVER, SDK = (3, 11), "1.7", "1.3"
 """What Pawl is tested with."""
 TINY = ({"role": "user", "content": "Say ok."},)
+CLI = "python -m services.cli pending says for each what helps"
 DURATION = re.compile(r"(\d+)\s*(ms|[dhms])")
 UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
@@ -65,6 +67,7 @@ def checks(settings: Settings, worker: str, ask_model: bool) -> Iterator[Check]:
         yield ingress(settings.ingress)
         if reachable.state in (State.OK, State.NOTE):
             yield from registration(fleet, worker)
+            yield runs(fleet)
         else:
             yield Check("registration", State.SKIPPED, "Restate does not answer")
         yield timeouts(settings, fleet if reachable.state in (State.OK, State.NOTE) else None)
@@ -173,6 +176,20 @@ def registration(fleet: Fleet, worker: str) -> Iterator[Check]:
             )
     except (Unreachable, Refused) as error:
         yield Check("registration", State.WRONG, str(error), "look at Restate's log")
+
+
+def runs(fleet: Fleet) -> Check:
+    """How many are stuck, and why."""
+    try:
+        stuck = fleet.stuck()
+    except (Unreachable, Refused) as error:
+        return Check("runs", State.WRONG, str(error), "look at Restate's log")
+    if not stuck:
+        return Check("runs", State.OK, "none is stuck")
+    causes = Counter(run.trouble.cause.value for run in stuck if run.trouble is not None)
+    seen = ", ".join(f"{count} {cause}" for cause, count in causes.most_common())
+    # The deployment itself may be in order, so it is no failure of it.
+    return Check("runs", State.NOTE, f"{len(stuck)} stuck: {seen}; the first: {stuck[0].reason}", CLI)
 
 
 def timeouts(settings: Settings, fleet: Fleet | None) -> Check:

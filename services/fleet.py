@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from services import tables
-from services.restate_api import Admin
+from services.messages import RunState
+from services.overview import Overview
+from services.restate_api import Admin, Unanswered
 from services.version import CODE
 from services.versions import Deployment, Offer, Open
 
@@ -85,6 +87,14 @@ class Fleet:
 
     def open_calls(self) -> tuple[Open, ...]:
         return tables.open_calls(self._tables.query)
+
+    def stuck(self) -> list[Overview]:
+        """Runs that are stuck. Raises Unreachable."""
+        try:
+            seen = tables.look(self._tables.query, tables.doubtful_runs(self._tables.query), whole=False)
+        except Unanswered as error:
+            raise Unreachable(str(error)) from error
+        return [run for run in seen if run.state is RunState.STUCK]
 
     def register(self, worker: str, *, replace: bool, breaking: bool) -> str:
         """The deployment's id. Raises Refused."""

@@ -57,6 +57,7 @@ def test_all_is_green_on_a_stack_that_works(place: World) -> None:
         "server",
         "ingress",
         "registration",
+        "runs",
         "time-outs",
         "shut-down",
         "retentions",

@@ -80,6 +80,9 @@ def test_a_row_that_newer_code_wrote_holds_the_run_and_is_never_answered_from(wo
     assert seen["trouble"]["cause"] == "state of a newer version"
     assert SENTENCE in seen["trouble"]["text"]
     assert mentions(says(world.stack, "cli", "pending"), [run_id, SENTENCE])
+    (check,) = [each for each in json.loads(says(world.stack, "doctor", "--json").stdout) if each["name"] == "runs"]
+    assert check["state"] == "note"
+    assert f"1 state of a newer version; the first: state of a newer version: {SENTENCE}" in check["seen"]
     tried = attempts(world, invocation)
     time.sleep(HELD_S)
     assert attempts(world, invocation) - tried <= 2, "it is held, and does not run hot"
