@@ -26,7 +26,6 @@ def main(arguments: list[str]) -> int:
     from services import log, metrics, serve, traces
     from services.app import application, outside
     from services.busy import Busy
-    from services.lookout import keep_looking
     from services.retention import faults
     from services.version import code_version
     from services.watch import Watch
@@ -46,6 +45,8 @@ def main(arguments: list[str]) -> int:
         async def meanwhile() -> None:
             await shared.open()
             if settings.webhook_url is not None:
+                from services.lookout import keep_looking
+
                 await keep_looking(settings.ingress, settings.stuck_s)
 
         last = spans.flush if spans is not None else serve.nothing

@@ -17,6 +17,7 @@ from services.bucket import Rate, read_rate
 from services.busy import Busy
 from services.deadlines import Timeouts, fault
 from services.decision import decision
+from services.doorway import Doorway
 from services.limits import Limits
 from services.lookout import lookout_object
 from services.messages import Grant
@@ -73,6 +74,7 @@ def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS, wat
         timeouts=timeouts,
         rates=rates_of(settings),
         busy=busy,
+        doorway=Doorway(settings.effects_at_once),
         watch=watch or Watch(),
     )
 

@@ -4,11 +4,13 @@ A step that needs no waiting (a seal, a beginning) writes that it starts, and in
 one they are two HTTP/2 frames, two system calls and two turns of the server; together they are one.
 
 Rule: the order of what is written never changes, nothing is held longer than a few passes of the event loop, and more
-than a frame is not held at all. Whether an effect may leave does not depend on it: that waits for the server's answer.
+than a frame is not held at all, nor is the result of an effect: until it is recorded, a crash leaves a doubt. Whether
+an effect may leave does not depend on it: that waits for the server's answer.
 Must not know: what is written.
 """
 
 import asyncio
+from contextvars import ContextVar
 from typing import Any
 
 from restate.server_types import RestateAppT
@@ -19,11 +21,27 @@ FRAME_BYTES = 16_384
 """The size of an HTTP/2 frame: beyond it nothing is won, and a large result must feel that the line is full."""
 
 
+HERE: ContextVar["Outgoing | None"] = ContextVar("outgoing", default=None)
+"""The answer that the current task writes to, as do the tasks that it starts."""
+
+
+def at_once() -> None:
+    """What is written next is not held."""
+    outgoing = HERE.get()
+    if outgoing is not None:
+        outgoing.hurried = True
+
+
 def gathered(application: RestateAppT) -> RestateAppT:
     """The application, whose answers are gathered."""
 
     async def answer(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        await application(scope, receive, Outgoing(send).send if scope["type"] == "http" else send)
+        if scope["type"] != "http":
+            await application(scope, receive, send)
+            return
+        outgoing = Outgoing(send)
+        HERE.set(outgoing)
+        await application(scope, receive, outgoing.send)
 
     return answer
 
@@ -37,6 +55,8 @@ class Outgoing:
         self._parts: list[bytes] = []
         self._size_bytes = 0
         self._passes_left = 0
+        self.hurried = False
+        """The next part is not held."""
         self._sending: asyncio.Task[None] | None = None
 
     async def send(self, message: dict[str, Any]) -> None:
@@ -46,7 +66,8 @@ class Outgoing:
             return
         self._parts.append(message["body"])
         self._size_bytes += len(message["body"])
-        if self._size_bytes >= FRAME_BYTES:
+        if self.hurried or self._size_bytes >= FRAME_BYTES:
+            self.hurried = False
             await self._sent()
         elif self._passes_left == 0:
             self._passes_left = PASSES

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from services.bucket import Rate
 from services.busy import Busy
 from services.deadlines import Timeouts
+from services.doorway import Doorway
 from services.limits import Limits
 from services.messages import Grant
 from services.model import Model
@@ -61,6 +62,7 @@ class Outside:
     rates: Mapping[str, Rate]
     """By what is limited: `model`, or the name of a receiver. What is not in it may be asked at any rate."""
     busy: Busy
+    doorway: Doorway
     watch: Watch
 
     async def open(self) -> None:

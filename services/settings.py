@@ -131,6 +131,9 @@ class Settings(BaseSettings):
 
     # The worker
     retention_s: float = Field(30 * 86_400, gt=0, description="How long an ended run is kept before its tombstone.")
+    effects_at_once: int = Field(
+        3, ge=1, description="Effects that are out at once while the worker is behind; more only widen the window."
+    )
     shutdown_s: float = Field(8, gt=0, description="How long steps in flight may take after SIGTERM.")
     inactivity_s: float = Field(
         45, ge=1, le=3600, description="A run that has done nothing for so long leaves the worker until it can go on."

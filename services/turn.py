@@ -13,7 +13,7 @@ from typing import Any
 import restate
 from restate import ObjectContext, RestateDurableFuture, TerminalError
 
-from services import send, state
+from services import outgoing, send, state
 from services.calls import Call
 from services.codec import codec
 from services.decision import Heard
@@ -208,7 +208,10 @@ class Turn:
         seal = progress.seal or ""
 
         async def act() -> send.Told:
-            return await send.send(wire, progress, lambda: self.journal.ran_here(seal), self.outside.busy)
+            async with self.outside.doorway:
+                told = await send.send(wire, progress, lambda: self.journal.ran_here(seal), self.outside.busy)
+            outgoing.at_once()
+            return told
 
         looks_itself = not progress.policy.repeats_after_crash
         self._step(lane, name, send.Told, act, lambda told: Answered(told.answer, told.at), while_leaving=looks_itself)
