@@ -132,20 +132,19 @@ class Tally:
                     self.usage.tokens_out + more.tokens_out,
                     self.usage.estimated or more.estimated,
                 )
-                return replace(self._at(entry.at), turns=self.turns + 1, usage=whole)
-            case Answered():
-                return replace(self._at(entry.at), calls=self.calls + len(entry.texts))
+                return Tally(self.turns + 1, self.calls, whole, *self._span(entry.at), self.waited_s)
+            case Answered(texts=texts):
+                return Tally(self.turns, self.calls + len(texts), self.usage, *self._span(entry.at), self.waited_s)
             case Told():
-                return self._at(entry.at)
-            case Waited():
-                return replace(self, waited_s=self.waited_s + entry.seconds)
+                return Tally(self.turns, self.calls, self.usage, *self._span(entry.at), self.waited_s)
+            case Waited(seconds):
+                return replace(self, waited_s=self.waited_s + seconds)
             case Extended() | Shortened():
                 return self
 
-    def _at(self, at: float) -> "Tally":
-        if at <= 0 or self.first_at <= at <= self.last_at:
-            return self
-        return replace(self, first_at=min(self.first_at or at, at), last_at=max(self.last_at, at))
+    def _span(self, at: float) -> tuple[float, float]:
+        """From the first time stamp to the last; 0 is none."""
+        return (min(self.first_at or at, at), max(self.last_at, at)) if at > 0 else (self.first_at, self.last_at)
 
 
 @dataclass(frozen=True)
