@@ -99,7 +99,7 @@ def _published(report: Told) -> str:
         for row in told["rows"]
         if row["cell"] is not None
     ]
-    theirs = f"published ({told['server']}, {told['sdk']}) / here"
+    theirs = f"published ({told['server']}, {told['sdk']}; ? where its text states no count) / here"
     return _table([theirs, "model calls", "charges received", "charges applied"], rows)
 
 
