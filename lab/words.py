@@ -27,5 +27,5 @@ WORDS: Mapping[str, str] = {
     "key-expired": "receiver forgets the key meanwhile",
     "keys-ignored": "receiver takes no notice of keys",
     "written-since": "record written by somebody else meanwhile",
-    "written-version": "the same, with a version",
+    "written-version": "record written meanwhile, request with a version",
 }
