@@ -5,6 +5,7 @@ is replayed. No arguments, bodies or texts above the level debug, and nothing is
 Must not know: what a step does, how a run goes on.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -67,7 +68,9 @@ class Watch:
     """One for a worker. Without `counts` and `spans` it only logs."""
 
     def __init__(self, counts: Counts | None = None, spans: Steps | None = None) -> None:
-        self._log: Any = structlog.get_logger("pawl.run")
+        # Bound here and not with each line: a line is written for every step.
+        self._log: Any = structlog.get_logger("pawl.run").bind()
+        self._texts: bool = self._log.is_enabled_for(logging.DEBUG)
         self._counts = counts
         self._spans = spans
         self._waiting: set[str] = set()
@@ -90,7 +93,8 @@ class Watch:
             outcome=step.outcome,
             ms=round(1000 * step.seconds, 1),
         )
-        self._log.debug("texts", run_id=step.run_id, step=step.name, arguments=about.arguments, value=value)
+        if self._texts:
+            self._log.debug("texts", run_id=step.run_id, step=step.name, arguments=about.arguments, value=value)
         if self._counts is not None:
             self._counts.stepped(step)
         if self._spans is not None:
