@@ -233,6 +233,49 @@ def test_a_conversation_is_sealed_and_goes_on_after_a_rotation(world: World) -> 
     assert [message["reply"] for message in said()] == ["well said", "well said"]
 
 
+READABLE = {
+    ("Session/send", "Command: Input"),
+    ("Session/send", "Command: Output"),
+    ("Session/history", "Command: Output"),
+    ("Turn/carry", "Command: Call"),
+    ("Agent/run", "Command: Input"),
+    ("Agent/run", "Command: Output"),
+    ("Agent/status", "Command: Output"),
+    ("Turn/carry", "Notification: Call"),
+}
+"""As docs/security.md has it: what callers say and are told, and a run's input, which has what was said before."""
+
+END = {("Agent/run", "Command: SetState"), ("Agent/status", "Command: GetEagerState")}
+"""The run's end, in which its answer stands."""
+
+
+def test_of_a_conversation_only_what_callers_say_and_are_told_is_readable(world: World) -> None:
+    session, question, answer = f"{world.tag}-talk", f"wagtail{world.number}", f"nuthatch{world.number}"
+    text = f"task {world.tag} about a {question}."
+    world.stack.model.json("PUT", f"/scripts/{world.tag}-talk", {"match": text, "replies": [{"content": answer}]})
+    for number in (1, 2):
+        body = {"message_id": f"m{number}", "text": text}
+        world.stack.ingress.invoke("Session", session, "send", body, 10)
+        world.until(f"{session}~m{number}", "completed")
+    said = world.stack.ingress.invoke("Session", session, "history", None, 10).text
+    assert question in said and answer in said
+    kept = json.dumps(world.stack.admin.query("SELECT * FROM state WHERE service_name = 'Session'")).encode()
+    for word in (question, answer):
+        assert not any(trace in kept + logs(world) for trace in traces(word)), f"{word} is in the session's state"
+        rows = world.stack.admin.query(
+            "SELECT i.target_service_name AS service, i.target_handler_name AS handler, j.* FROM sys_journal j"
+            " JOIN sys_invocation i ON i.id = j.id"
+        )
+        places = {
+            (f"{row['service']}/{row['handler']}", row["entry_type"])
+            for row in rows
+            if any(trace in json.dumps(row).encode() for trace in traces(word))
+        }
+        readable = READABLE | (END if word == answer else set())
+        assert places <= readable, places - readable
+        assert ("Agent/run", "Command: Input") in places, "what was said before stands in the input of the run"
+
+
 def test_the_command_line_shows_it_to_who_has_the_key(world: World) -> None:
     run_id = world.run_id()
     world.submit(run_id, secretive(world, "cli"), grant={"approve_above_cents": {"charge_card": -1}})
