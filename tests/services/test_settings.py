@@ -98,8 +98,12 @@ def test_every_setting_has_a_sentence_and_a_default_that_fits() -> None:
     assert limits_of(Settings()).turns == 50
 
 
-# Of the commands and containers, not of the worker.
-OTHER_NAMES = {"PAWL_INGRESS_PORT", "PAWL_ADMIN_PORT", "PAWL_RECEIVER_PORT", "PAWL_MODEL_PORT"}
+# Of the containers, not of the worker.
+OTHER_NAMES = {
+    name
+    for compose in ROOT.glob("docker-compose*.yml")
+    for name in re.findall(r"\$\{(PAWL_[A-Z_]+[A-Z])", compose.read_text())
+}
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.name)
