@@ -1,6 +1,7 @@
 """Whether each run did exactly its job, by the rows of model and receiver. Pure.
 
-Rule: what is slow is a number, what is wrong is an error: a run that is lost or doubled makes the measurement void.
+Rule: what is slow is a number, what is wrong is an error: a run that is lost or doubled makes the measurement void. A
+model call may be made again where an engine lost sight of a busy worker; that is counted and told.
 """
 
 from collections import Counter
@@ -12,6 +13,8 @@ from lab.errors import LabError
 
 Rows = Sequence[Mapping[str, Any]]
 SHOWN = 3
+AGAIN_MAX = 3
+"""Of one run. More is no hiccup any more."""
 
 
 def tally(rows: Rows) -> dict[str, Counter[str]]:
@@ -24,8 +27,8 @@ def tally(rows: Rows) -> dict[str, Counter[str]]:
 
 
 def faults(job: Job, tags: Iterable[str], rows: Rows, *, more_calls: int = 0) -> list[str]:
-    """A sentence for each run whose effects, or model calls, are not those of the job. After a kill a model call may be
-    made again: up to `more_calls` of them."""
+    """A sentence for each run whose effects, or model calls, are not those of the job; `more_calls` of them may have
+    been made again."""
     counted, wanted = tally(rows), Counter(job.effects)
     found = []
     for tag in tags:
@@ -38,8 +41,14 @@ def faults(job: Job, tags: Iterable[str], rows: Rows, *, more_calls: int = 0) ->
     return found
 
 
-def check(who: str, job: Job, tags: Iterable[str], rows: Rows, *, more_calls: int = 0) -> None:
+def check(who: str, job: Job, tags: Iterable[str], rows: Rows, *, more_calls: int = AGAIN_MAX) -> None:
     """Raises LabError where a run was not as it must be."""
     found = faults(job, tags, rows, more_calls=more_calls)
     if found:
         raise LabError(f"{len(found)} runs of {who} are not right: {'; '.join(found[:SHOWN])}")
+
+
+def again(job: Job, tags: Iterable[str], rows: Rows) -> int:
+    """How many model calls of these runs were made again."""
+    counted = tally(rows)
+    return sum(max(0, counted[tag]["chat"] - job.turns - 1) for tag in tags if tag in counted)

@@ -31,12 +31,14 @@ MOCKS = "lab.bench.mock"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs of one contestant in one go, with what they cost: processor seconds by part. `rows` are the ledger's."""
+    """Runs of one contestant in one go, with what they cost: processor seconds by part. `rows` are the ledger's, `again`
+    says how many model calls were made again."""
 
     runs: int
     driven: Driven
     cpu_s: Mapping[str, float]
     rows: Sequence[Mapping[str, Any]]
+    again: int
 
     @property
     def per_s(self) -> float:
@@ -108,9 +110,8 @@ class Field:
         process.start()
         return process
 
-    def batch(self, on: Standing, runs: int, at_once: int, *, mark: str = "", more_calls: int = 0) -> Batch:
-        """So many runs, so many at once, checked against the ledger. Their tags begin with `mark`. `more_calls`: so
-        many model calls of a run may be made again, where something was cut off before."""
+    def batch(self, on: Standing, runs: int, at_once: int, *, mark: str = "") -> Batch:
+        """So many runs, so many at once, checked against the ledger. Their tags begin with `mark`."""
         mark = mark or on.entrant.name.replace("-", "")
         tags = [f"{mark}{next(on.numbers):05}x" for _ in range(runs)]
         before = self.cpu(on)
@@ -118,8 +119,9 @@ class Field:
         after = self.cpu(on)
         on.runs += runs
         rows = self.rows()
-        audit.check(on.entrant.title, SHORT, tags, rows, more_calls=more_calls)
-        return Batch(runs, driven, {name: after[name] - before[name] for name in before}, rows)
+        audit.check(on.entrant.title, SHORT, tags, rows)
+        cost = {name: after[name] - before[name] for name in before}
+        return Batch(runs, driven, cost, rows, audit.again(SHORT, tags, rows))
 
     def request(self, on: Standing, tag: str, job: Job = SHORT) -> Request:
         return Request(on.entrant.url(on.at, on.url, f"run-{tag}"), {"task": job.task(tag)})

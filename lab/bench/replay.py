@@ -66,7 +66,7 @@ def _once(sitting: Sitting, entrant: Entrant, job: Job) -> tuple[int, float]:
         for worker in (second, on.worker):
             line.aim(worker.command.port)
             line.cut()
-            ground.batch(on, 8, 4, more_calls=1)
+            ground.batch(on, 8, 4)
         tag = f"{entrant.name.replace('-', '')}r0x"
         ground.stack.model.json("POST", "/hold", {"what": "chat", "tag": tag, "turn": job.turns})
         asked = ground.request(on, tag, job)
@@ -81,7 +81,7 @@ def _once(sitting: Sitting, entrant: Entrant, job: Job) -> tuple[int, float]:
         on.worker.kill()
         waiting.result(ANSWER_S)
         rows = ground.rows()
-        check(entrant.title, job, [tag], rows, more_calls=1)
+        check(entrant.title, job, [tag], rows)
         again = [row["at"] for row in rows if row["tag"] == tag and row["turn"] == job.turns]
         assert seen.first is not None and len(again) == 2, "the run was not taken over while the model was thinking"
         return entries, 1000 * (again[1] - seen.first)

@@ -105,6 +105,7 @@ def _told(record: Record) -> dict[str, Any]:
             part: spread([1000 * batch.cpu_s[part] / batch.runs for batch in busiest])
             for part in ("worker", "engine", "mocks", "load")
         },
+        "model_calls_again": sum(batch.again for batches in record.batches.values() for batch in batches),
         "mocks_busy": round(max(batch.cpu_s["mocks"] / batch.driven.seconds for batch in busiest), 3),
         "memory_mb": {"after_runs": record.on.runs, "resident": round(resident_mb(record.on), 1)},
     }

@@ -67,7 +67,15 @@ def contestants(part: Mapping[str, Any]) -> Table:
 
 def costs(part: Mapping[str, Any]) -> Table:
     """Processor time and memory."""
-    columns = ("contestant", "worker CPU s per 1000", "engine CPU s per 1000", "memory, MB", "after runs", "mocks busy")
+    columns = (
+        "contestant",
+        "worker CPU s per 1000",
+        "engine CPU s per 1000",
+        "memory, MB",
+        "after runs",
+        "mocks busy",
+        "model calls again",
+    )
     rows = tuple(
         (
             row["title"],
@@ -75,12 +83,13 @@ def costs(part: Mapping[str, Any]) -> Table:
             number_text(row["memory_mb"]["resident"]),
             str(row["memory_mb"]["after_runs"]),
             f"{row['mocks_busy']:.0%}",
+            str(row["model_calls_again"]),
         )
         for row in part["contestants"]
     )
     says = (
-        "At 32 at once. The last column is how much of one processor model and receiver took at most. All that idle "
-        f"meanwhile take {part['idle_cores']:.3f} of a processor together."
+        "At 32 at once. `mocks busy` is how much of one processor model and receiver took at most; all that idle "
+        f"meanwhile takes {part['idle_cores']:.3f} of a processor together."
     )
     return Table("costs", "What the job costs", columns, rows, says)
 

@@ -21,6 +21,7 @@ def contestant(name: str, title: str, alone_ms: float, rates: tuple[float, ...])
         "runs_per_s": {"8": rated, "32": rated},
         "cpu_s_per_1000": {part: spread([5.0, 6.0]) for part in ("worker", "engine", "mocks", "load")},
         "mocks_busy": 0.07,
+        "model_calls_again": 0,
         "memory_mb": {"after_runs": 900, "resident": 88.8},
     }
 

@@ -55,10 +55,11 @@ def test_a_run_that_did_its_job_is_right() -> None:
 def test_a_run_that_is_lost_doubled_or_strange_is_an_error(rows: list[dict[str, Any]], says: str) -> None:
     assert says in audit.faults(jobs.SHORT, ["a1x"], rows)[0]
     with pytest.raises(LabError, match="1 runs of Pawl are not right"):
-        audit.check("Pawl", jobs.SHORT, ["a1x"], rows)
+        audit.check("Pawl", jobs.SHORT, ["a1x"], rows, more_calls=0)
 
 
-def test_after_a_kill_a_model_call_may_be_made_again_and_an_effect_may_not() -> None:
+def test_a_model_call_may_be_made_again_and_is_counted_an_effect_may_not() -> None:
+    assert audit.again(jobs.SHORT, ["a1x", "a2x"], [*of_run("a1x", calls=5), *of_run("a2x")]) == 2
     assert audit.faults(jobs.SHORT, ["a1x"], of_run("a1x", calls=4), more_calls=1) == []
     assert audit.faults(jobs.SHORT, ["a1x"], of_run("a1x", calls=5), more_calls=1)
     assert audit.faults(jobs.SHORT, ["a1x"], of_run("a1x", charges=2), more_calls=1)
