@@ -1,6 +1,7 @@
-"""Which node of the cluster leads a run: the one that has begun invocations since.
+"""Which node of the cluster leads a run: the one that has begun most invocations since.
 
-Rule: the nodes' own counters say so. What is called under one key is one partition's, and a partition has one leader.
+Rule: the nodes' own counters say so. What is called under one key is one partition's, and a partition has one leader. A
+run begins with two calls; what the workers do beside it, now and then, is one.
 """
 
 from lab.containers.project import NODES, Project
@@ -16,12 +17,13 @@ class Leads:
         self._before = self._counters()
 
     def since(self) -> str:
-        """The container of the node that has begun invocations since. Raises LabError where it is not one."""
+        """The container of the node that has begun most invocations since. Raises LabError where two are level."""
         now = self._counters()
-        busy = [node for node, count in now.items() if count > self._before[node]]
-        if len(busy) != 1:
-            raise LabError(f"{len(busy)} nodes have begun invocations, so it is not known which one leads the run")
-        return busy[0]
+        first, second, *_ = sorted(now, key=lambda node: self._before[node] - now[node])
+        begun = {node: now[node] - self._before[node] for node in (first, second)}
+        if begun[first] <= begun[second]:
+            raise LabError(f"{first} and {second} have begun as many invocations, so it is not known which leads")
+        return first
 
     def _counters(self) -> dict[str, float]:
         nodes = [self._project.node(number) for number in range(1, NODES + 1)]
