@@ -31,8 +31,8 @@ MOCKS = "lab.bench.mock"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs of one contestant in one go, with what they cost: processor seconds by part. `rows` are the ledger's, `again`
-    says how many model calls were made again."""
+    """Runs of one contestant in one go, with what they cost: processor seconds by part. `rows` are the ledger's.
+    `again` says how many model calls were made again."""
 
     runs: int
     driven: Driven
