@@ -3,7 +3,10 @@
 import hashlib
 import hmac
 import json
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +19,7 @@ from tests.server.stand import QUICK
 from tests.server.world import World, call, calls
 
 SECRET = "whsec_test"
+SHUTDOWN_S = 3.0
 
 
 class Ear(ThreadingHTTPServer):
@@ -25,6 +29,8 @@ class Ear(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Hearing)
         self.heard: list[tuple[dict[str, str], bytes]] = []
         self.ids: set[str] = set()
+        self.slow_s = 0.0
+        """How long it lets those who tell it wait."""
 
     def events(self, run_id: str) -> list[dict[str, Any]]:
         bodies = [json.loads(body) for _, body in self.heard]
@@ -39,6 +45,7 @@ class Hearing(BaseHTTPRequestHandler):
         self.server.heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
         new = json.loads(body)["id"] not in self.server.ids
         self.server.ids.add(json.loads(body)["id"])
+        time.sleep(self.server.slow_s)
         self.send_response(503 if new else 200)
         self.end_headers()
 
@@ -62,6 +69,7 @@ def told(ear: Ear, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         "PAWL_WEBHOOK_URL": f"http://127.0.0.1:{ear.server_address[1]}/hook?from=pawl",
         "PAWL_WEBHOOK_SECRET": SECRET,
         "PAWL_ESCALATE_S": "1",
+        "PAWL_SHUTDOWN_S": str(SHUTDOWN_S),
     }
     with Stack(Path(tmp_path_factory.mktemp("notice")), worker_env={**QUICK, **settings}) as stack:
         world = World(stack, 900)
@@ -82,6 +90,27 @@ def test_a_waiting_run_and_its_end_are_told_until_somebody_has_heard(told: World
     assert names == ["waiting", "waiting", "escalated", "escalated", "ended", "ended"]
     assert len({event["id"] for event in ear.events(run_id)}) == 3
     assert ear.events(run_id)[0]["questions"][0]["key"] == key
+
+
+def test_whoever_does_not_answer_holds_up_neither_the_runs_nor_the_worker(told: World, ear: Ear) -> None:
+    worker, run_id = told.stack.workers[0], told.run_id()
+    ear.slow_s = 60.0
+    try:
+        began = time.monotonic()
+        for _ in range(5):
+            told.run(told.run_id(), told.script({"content": "done"}, name="hang"))
+        told.run(run_id, told.script({"content": "done"}, name="hang"))
+        assert time.monotonic() - began < 10
+        told.wait(lambda: ear.events(run_id), "the notice")
+        os.kill(worker.pid, signal.SIGTERM)
+        told.wait(lambda: not worker.alive, "the end of the worker", wait_s=SHUTDOWN_S + 2)
+        assert worker.exit_code == 0
+    finally:
+        ear.slow_s = 0.0
+        told.restore()
+    # The worker that left in the middle has not recorded it: it is told again, with the same id.
+    told.wait(lambda: len(ear.events(run_id)) >= 2, "the notice again")
+    assert len({event["id"] for event in ear.events(run_id)}) == 1
 
 
 def test_a_notice_is_signed_and_carries_its_id_as_key(told: World, ear: Ear) -> None:

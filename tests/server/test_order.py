@@ -4,14 +4,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lab.paths import ROOT
 from lab.ports import free_port
-from lab.process import environment
+from lab.process import Process, environment
 from lab.stack import Stack
+from lab.targets import PAWL
 from tests.server.editions import mentions, says
 from tests.server.stand import QUICK
 from tests.server.world import World
@@ -28,9 +30,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield made
 
 
-def begin(stack: Stack) -> subprocess.Popen[str]:
+def begin(stack: Stack, worker: Process | None = None) -> subprocess.Popen[str]:
     """`register`, which waits in the background."""
-    argv = [sys.executable, "-m", "services.register", "--worker", stack.url(stack.workers[0]), "--wait", "60"]
+    url = stack.url(worker or stack.workers[0])
+    argv = [sys.executable, "-m", "services.register", "--worker", url, "--wait", "60"]
     env = environment({"PAWL_ADMIN": stack.at.admin})
     return subprocess.Popen(argv, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -51,6 +54,18 @@ def test_registration_waits_for_what_comes_late(stack: Stack, late: str) -> None
     assert "registered" in out
     world = World(stack, hash(late) % 1000)
     assert world.run(world.run_id(late.replace(" ", "-")), world.script({"content": "done"}))["state"] == "completed"
+
+
+def test_two_registrations_at_once_are_one(stack: Stack) -> None:
+    """B25"""
+    worker = stack.add_worker(replace(PAWL, register=lambda _at, _worker: None), QUICK, known_as="")
+    both = [begin(stack, worker) for _ in range(2)]
+    for each in both:
+        out, err = each.communicate(timeout=60)
+        assert each.returncode == 0, err
+        assert "registered as" in out
+    known = stack.admin.query(f"SELECT id FROM sys_deployment WHERE endpoint LIKE '{stack.url(worker)}%'")
+    assert len(known) == 1
 
 
 def test_where_nothing_is_the_wait_ends_with_host_port_and_cause(stack: Stack, tmp_path: Path) -> None:
