@@ -151,9 +151,7 @@ def readme_command(
 
 @app.command("compose-test")
 def compose_command(
-    only: Annotated[
-        str | None, typer.Option(help="a part of the names of the faults; without the demo")
-    ] = None,
+    only: Annotated[str | None, typer.Option(help="a part of the names of the faults; without the demo")] = None,
     folder: Dir = SCRATCH,
 ) -> None:
     """The demo's job and faults in containers, on one server and on a cluster, judged by the receiver's effects."""
