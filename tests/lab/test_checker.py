@@ -9,7 +9,7 @@ from lab.cells import Cell, Counts, Fault, Group, Verdict
 from lab.checker import Judgement, Result, judge
 from lab.history import Event, History, Ledger
 from lab.jobs import JOBS
-from tests.lab.histories import asked, cell, effect, history, ledger, request, run, sane
+from tests.lab.histories import cell, effect, history, ledger, request, run, sane
 
 ONCE, NONE, UNKNOWN, DUPLICATED, LOST, INVALID = (
     Verdict.ONCE,
@@ -294,37 +294,3 @@ def test_two_keys_for_one_action_are_found_even_where_the_effect_is_single() -> 
     assert (told.verdict, told.result) == (ONCE, Result.NOT_AS_PROMISED)
     assert "2 keys" in told.findings[0]
     assert judged(cell(group=Group.CONTROL), seen).result is Result.AS_PROMISED
-
-
-def test_a_job_with_a_second_effect_must_have_it_once() -> None:
-    once = (request(1), request(2, "email")), (effect(1), effect(2, "email", to="tabc@example.test"))
-    missing = (request(1),), (effect(1),)
-    twice = (*once[0], request(3, "email")), (*once[1], effect(3, "email", to="tabc@example.test"))
-    verdicts = [
-        judged(cell("receipt"), history(Ledger((asked(1, "receipt"),), tuple(r), tuple(e)), job="receipt")).verdict
-        for r, e in (once, missing, twice)
-    ]
-    assert verdicts == [ONCE, LOST, DUPLICATED]
-
-
-def test_the_worst_run_of_a_trial_makes_its_verdict() -> None:
-    two = (run(), replace(run(tag="tdef"), run_id="run-2"))
-    both = ledger(request(1), request(2), effects=(effect(1), effect(2, customer_id="cus_tdef")))
-    assert judged(cell(), history(both, *two)).verdict is ONCE
-    assert judged(cell(), history(ledger(request(1), effects=(effect(1),)), *two)).verdict is LOST
-
-
-def test_an_abandoned_run_may_have_its_effect_or_not_and_never_twice() -> None:
-    left = replace(run("abandoned", rested=False), abandoned=True)
-    for effects, verdict in ((0, ONCE), (1, ONCE), (2, DUPLICATED)):
-        made = tuple(effect(n) for n in range(1, effects + 1))
-        seen = history(ledger(*(request(row["n"]) for row in made), effects=made), left)
-        assert judged(cell(), seen).verdict is verdict
-
-
-def test_what_belongs_to_a_run_beside_is_not_counted_here() -> None:
-    beside = ledger(request(1), request(2, "sms"), effects=(effect(1), effect(2, "sms", key="k9", text="hello tdef")))
-    seen = history(beside, beside=("tdef",))
-    told = judged(cell(), seen)
-    assert (told.verdict, told.result, told.counts.applied) == (ONCE, Result.AS_PROMISED, 1)
-    assert judged(cell(), replace(seen, beside=())).verdict is DUPLICATED

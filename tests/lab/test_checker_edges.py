@@ -1,14 +1,15 @@
 """The checker where two histories differ in one thing only, and the verdict turns on it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lab.cells import Cell, Verdict
 from lab.checker import Judgement, Result, judge
-from lab.history import History
+from lab.history import History, Ledger
 from lab.jobs import JOBS
-from tests.lab.histories import TAG, cell, effect, history, ledger, request, run
+from tests.lab.histories import TAG, asked, cell, effect, history, ledger, request, run
 
 EITHER = (Verdict.ONCE, Verdict.UNKNOWN)
 OURS = {"tier": "gold", "by": TAG}
@@ -84,3 +85,37 @@ def test_a_set_whose_record_is_something_else_at_the_end_is_lost() -> None:
 def test_of_a_set_only_its_own_writes_are_counted() -> None:
     told = judged(cell("crm"), written(({"by": f"the first owner of {TAG}"}, None), (OURS, "k1")))
     assert (told.verdict, told.counts.received, told.counts.applied) == (Verdict.ONCE, 1, 1)
+
+
+def test_a_job_with_a_second_effect_must_have_it_once() -> None:
+    once = (request(1), request(2, "email")), (effect(1), effect(2, "email", to="tabc@example.test"))
+    missing = (request(1),), (effect(1),)
+    twice = (*once[0], request(3, "email")), (*once[1], effect(3, "email", to="tabc@example.test"))
+    verdicts = [
+        judged(cell("receipt"), history(Ledger((asked(1, "receipt"),), tuple(r), tuple(e)), job="receipt")).verdict
+        for r, e in (once, missing, twice)
+    ]
+    assert verdicts == [Verdict.ONCE, Verdict.LOST, Verdict.DUPLICATED]
+
+
+def test_the_worst_run_of_a_trial_makes_its_verdict() -> None:
+    two = (run(), replace(run(tag="tdef"), run_id="run-2"))
+    both = ledger(request(1), request(2), effects=(effect(1), effect(2, customer_id="cus_tdef")))
+    assert judged(cell(), history(both, *two)).verdict is Verdict.ONCE
+    assert judged(cell(), history(ledger(request(1), effects=(effect(1),)), *two)).verdict is Verdict.LOST
+
+
+def test_an_abandoned_run_may_have_its_effect_or_not_and_never_twice() -> None:
+    left = replace(run("abandoned", rested=False), abandoned=True)
+    for effects, verdict in ((0, Verdict.ONCE), (1, Verdict.ONCE), (2, Verdict.DUPLICATED)):
+        made = tuple(effect(n) for n in range(1, effects + 1))
+        seen = history(ledger(*(request(row["n"]) for row in made), effects=made), left)
+        assert judged(cell(), seen).verdict is verdict
+
+
+def test_what_belongs_to_a_run_beside_is_not_counted_here() -> None:
+    beside = ledger(request(1), request(2, "sms"), effects=(effect(1), effect(2, "sms", key="k9", text="hello tdef")))
+    seen = history(beside, beside=("tdef",))
+    told = judged(cell(), seen)
+    assert (told.verdict, told.result, told.counts.applied) == (Verdict.ONCE, Result.AS_PROMISED, 1)
+    assert judged(cell(), replace(seen, beside=())).verdict is Verdict.DUPLICATED
