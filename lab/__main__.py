@@ -142,11 +142,12 @@ def report_command(
 
 @app.command("readme")
 def readme_command(
-    out: Annotated[Path, typer.Option(help="the folder with report.json")] = Path("lab-report"),
+    out: Annotated[Path, typer.Option(help="the folder with report.json and bench.json")] = Path("lab-report"),
     file: Annotated[Path, typer.Option(help="where the results go, between two marks")] = Path("README.md"),
+    performance: Annotated[Path, typer.Option(help="where all of the benchmark goes")] = Path("docs/performance.md"),
 ) -> None:
-    """Write the table of results into the README."""
-    _run(lambda show: readme.run(out, file, show))
+    """Write the tables of results into the README and the page on performance."""
+    _run(lambda show: readme.run(out, file, show, performance))
 
 
 @app.command("compose-test")

@@ -21,9 +21,9 @@ CLASSES = ("read", "set", "keyed", "once, can be looked up", "once")
 Told = Mapping[str, Any]
 
 
-def run(out: Path, file: Path, show: Show) -> int:
-    """Write the tables into the file: of the matrix, of the benchmark, or of both; the exit code. Raises UsageError
-    where there is neither, or no place for it."""
+def run(out: Path, file: Path, show: Show, performance: Path | None = None) -> int:
+    """Write the tables into the file: of the matrix, of the benchmark, or of both; all of the benchmark's go to the
+    page `performance`. The exit code. Raises UsageError where there is neither, or no place for it."""
     report, bench = _read(out / "report.json"), _read(out / "bench.json")
     if report is None and bench is None:
         raise UsageError(f"there is no report in {shown(out)}: run `make lab` first")
@@ -32,7 +32,11 @@ def run(out: Path, file: Path, show: Show) -> int:
         told = tables(report, _read(out / "window.json"), _read(out / "storm.json"))
         text = replaced(text, told, str(file))
     if bench is not None:
-        text = replaced(text, written.tables(bench), str(file), (written.BEGIN, written.END))
+        marks = (written.BEGIN, written.END)
+        text = replaced(text, written.tables(bench), str(file), marks)
+        if performance is not None:
+            before = performance.read_text(encoding="utf-8")
+            performance.write_text(replaced(before, written.every(bench), str(performance), marks), encoding="utf-8")
     file.write_text(text, encoding="utf-8")
     show.line(f"the results of {shown(out)} are in {shown(file)}")
     return 0

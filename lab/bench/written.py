@@ -1,14 +1,15 @@
-"""The benchmark's lines in the README, written from bench.json between two marks.
+"""The benchmark's lines in the README and on the page on performance, written from bench.json between two marks.
 
 Rule: the numbers are those of the sitting; nothing is typed by hand. A quick sitting is not written.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.bench.plots import number_text
 from lab.bench.sums import by_name
-from lab.bench.tables import alone_ms, goals, spread
+from lab.bench.tables import Table, alone_ms, goals, of_parts, spread
 from lab.errors import UsageError
 
 BEGIN, END = "<!-- bench: results -->", "<!-- bench: end of results -->"
@@ -16,18 +17,31 @@ Told = Mapping[str, Any]
 
 
 def tables(told: Told) -> str:
-    """Markdown: what was tested, the contestants, the goals. Raises UsageError for a quick sitting."""
+    """Markdown for the README: what was tested, and the contestants. Raises UsageError for a quick sitting."""
+    return "\n\n".join(part for part in (_about(told), _contestants(told["parts"])) if part)
+
+
+def every(told: Told) -> str:
+    """Markdown for the page on performance: every table, and the goals. Raises UsageError for a quick sitting."""
+    made = (_of(table) for table in (*of_parts(told["parts"]), goals(told)))
+    return "\n\n".join((_about(told), *made))
+
+
+def _about(told: Told) -> str:
     if told["quick"]:
         raise UsageError("the benchmark was a quick one, whose times say nothing: run `make bench`")
-    versions, parts = told["versions"], told["parts"]
-    about = (
-        f"{told['machine']['processors']} processors for everything; restate-server {versions['restate_server']}, "
-        f"restate-sdk {versions['restate-sdk']}, Python {versions['python']}, openai {versions['openai']}, httpx "
-        f"{versions['httpx']}. Medians; in brackets the least and the most of the rounds."
+    versions = told["versions"]
+    days = sorted({time.strftime("%Y-%m-%d", time.gmtime(part["started_at"])) for part in told["parts"].values()})
+    return (
+        f"{' and '.join(days)}, {told['machine']['processors']} processors for everything; restate-server "
+        f"{versions['restate_server']}, restate-sdk {versions['restate-sdk']}, Python {versions['python']}, openai "
+        f"{versions['openai']}, httpx {versions['httpx']}. Medians; in brackets the least and the most of the rounds."
     )
-    made = goals(told)
-    reached = _table(("What must be reached", *made.columns[1:]), made.rows)
-    return "\n\n".join(part for part in (about, _contestants(parts), reached) if part)
+
+
+def _of(table: Table) -> str:
+    says = f" {table.says}" if table.says else ""
+    return f"**{table.title}.**{says}\n\n{_table(table.columns, table.rows)}"
 
 
 def _contestants(parts: Mapping[str, Told]) -> str:

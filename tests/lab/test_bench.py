@@ -180,19 +180,26 @@ def test_the_readme_gets_the_numbers_of_the_sitting(tmp_path: Path) -> None:
     told.write(tmp_path, made())
     file = tmp_path / "README.md"
     file.write_text(f"before\n{written.BEGIN}\nold\n{written.END}\nafter\n", encoding="utf-8")
+    page = tmp_path / "performance.md"
+    page.write_text(f"{written.BEGIN}\n{written.END}\n", encoding="utf-8")
     for _ in range(2):
-        assert readme.run(tmp_path, file, Show()) == 0
+        assert readme.run(tmp_path, file, Show(), page) == 0
     text = file.read_text(encoding="utf-8")
     assert text.startswith(f"before\n{written.BEGIN}\n") and text.endswith(f"{written.END}\nafter\n")
     assert "| Pawl | 20.0 | 80.0 (60.0-150) | 5.5 | 1.1 (1.0-2.5) | 10.0 |" in text
     assert "| plain loop | 10.0 | 50.0 (40.0-60.0) | 5.5 | lost | 40.0 |" in text
-    assert "| SIGKILL in the window to the answer, median | at most 1.2 s | 1.1 s | reached |" in text
+    assert "2027-01-15, 2 processors" in text
+    every = page.read_text(encoding="utf-8")
+    assert "| SIGKILL in the window to the answer, median | at most 1.2 s | 1.1 s | reached |" in every
+    assert every.count("**What the job costs.**") == 1
     assert "old" not in text
 
 
 def test_a_quick_sitting_is_not_written_into_the_readme() -> None:
     with pytest.raises(UsageError, match="make bench"):
         written.tables(made(quick=True))
+    with pytest.raises(UsageError, match="make bench"):
+        written.every(made(quick=True))
 
 
 def test_the_page_shows_the_benchmark_without_a_matrix(tmp_path: Path) -> None:
