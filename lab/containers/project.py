@@ -18,7 +18,7 @@ from lab.process import environment, run_to_end
 
 ASK_S = 30.0
 BUILD_S = 480.0
-UP_S = 120.0
+UP_S = 180.0
 DOWN_S = 120.0
 BASE = "docker-compose.yml"
 CLUSTER = "docker-compose.cluster.yml"
