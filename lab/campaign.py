@@ -131,7 +131,7 @@ class Tray:
             History(cell.id, cell.job, task.number, self.asked.seed, time.time(), 1, error=why)
             for cell in task.scene.cells
         ]
-        self.take(Task(task.scene, task.kind, task.number, again=True), Played(tuple(broken), spoilt=True))
+        self.take(task, Played(tuple(broken), spoilt=True))
 
     def _keep(self, cell: Cell, task: Task, seen: History, judgement: Judgement) -> None:
         with self.lock:

@@ -102,7 +102,7 @@ class Lanes:
                     self._close(number)
                     ground = None
                     if not self._stop.is_set():
-                        self.fail(task, f"the lab failed: {error!r}")
+                        self._failed(task, f"the lab failed: {error!r}")
         self.watch(number, "", "")
         if ground is not None:
             self._close(number)
@@ -139,19 +139,28 @@ class Lanes:
                 ground = self._ground(number, task.kind)
             except (LabError, httpx.HTTPError, OSError) as error:
                 if not self._stop.is_set():
-                    self.fail(task, str(error))
+                    self._failed(task, str(error))
                 return None
         played = play(task.scene, ground, task.number, self.seed, idle, lambda words: self.watch(number, name, words))
         if self._stop.is_set():
             return ground
         good = self.take(task, played)
-        if not good and not task.again:
-            with self._lock:
-                self._left.append(Task(task.scene, task.kind, task.number, again=True))
+        if not good:
+            self._play_again(task)
         if played.spoilt or not good:
             self._close(number)
             return None
         return ground
+
+    def _failed(self, task: Task, why: str) -> None:
+        self.fail(task, why)
+        self._play_again(task)
+
+    def _play_again(self, task: Task) -> None:
+        """Once, when everything else has had its turn."""
+        if not task.again:
+            with self._lock:
+                self._left.append(Task(task.scene, task.kind, task.number, again=True))
 
     def _ground(self, number: int, kind: Kind) -> Ground:
         for attempt in range(1, OPEN_TRIES + 1):
