@@ -56,8 +56,8 @@ class Check:
     remedy: str = ""
 
 
-def checks(settings: Settings, worker: str, ask_model: bool) -> Iterator[Check]:
-    """All of them, in the order in which one depends on the other."""
+def checks(settings: Settings, worker: str, *, ask_model: bool = False, inside: bool = False) -> Iterator[Check]:
+    """All of them, in the order in which one depends on the other. `inside`: not those of what others run."""
     yield python()
     yield listening(settings.listen)
     fleet = Fleet(settings.admin)
@@ -75,6 +75,8 @@ def checks(settings: Settings, worker: str, ask_model: bool) -> Iterator[Check]:
         yield retentions(settings, fleet if reachable.state in (State.OK, State.NOTE) else None)
     finally:
         fleet.close()
+    if inside:
+        return
     yield receiver(settings.receiver_url)
     yield model(settings) if ask_model else Check("model", State.SKIPPED, "not asked; --model asks it one tiny thing")
 

@@ -34,6 +34,7 @@ def table(made: list[Check]) -> Table:
 def main(
     worker: Annotated[str | None, typer.Option(help="The worker's address as Restate reaches it.")] = None,
     model: Annotated[bool, typer.Option("--model", help="Ask the model one tiny thing.")] = False,
+    inside: Annotated[bool, typer.Option("--inside", help="Leave out the receiver and the model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on standard output.")] = False,
 ) -> None:
     """Check versions, ports, Restate, registration, time-outs, retentions, receiver and model."""
@@ -42,7 +43,7 @@ def main(
     except BadSettings as error:
         print(f"pawl: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
-    made = list(checks(settings, worker or f"http://{settings.listen}", model))
+    made = list(checks(settings, worker or f"http://{settings.listen}", ask_model=model, inside=inside))
     if as_json:
         print(json.dumps([asdict(each) for each in made], indent=2))
     else:

@@ -172,3 +172,13 @@ def test_durations_are_read_as_restate_writes_them() -> None:
     assert duration_s("0s") == 0
     assert duration_s("500ms") == 0.5
     assert duration_s(None) is None
+
+
+def test_what_others_run_can_be_left_out(place: World) -> None:
+    """A container that only says whether the stack itself is well."""
+    away = {"PAWL_RECEIVER_URL": f"http://127.0.0.1:{free_port()}"}
+    assert doctor(place, **away)[0] == 1
+    code, found = doctor(place, "--inside", **away)
+    assert code == 0
+    assert not {"receiver", "model"} & set(found)
+    assert doctor(place, "--inside", PAWL_ADMIN=f"http://127.0.0.1:{free_port()}")[0] == 1
