@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lab.process import wait_until
 from tests.server.stand import FOUND, KEYED, KINDS, ONCE, SET, Cell, Kind, Stand, Way
 from tests.server.test_parked import waits_of
 from tests.server.world import call, calls
@@ -22,6 +23,10 @@ def name_of(kind: Kind) -> str:
 def cancel(cell: Cell, **body: Any) -> None:
     reply = cell.world.post(cell.run_id, "cancel", body)
     assert reply.status_code == 200 and reply.json()["cancelling"] is True, reply.text
+
+
+def names_of(stand: Stand, cell: Cell) -> set[str | None]:
+    return {row.get("name") for row in stand.journal(cell.invocation)}
 
 
 def ends(cell: Cell, wait_s: float = SOON_S) -> dict[str, Any]:
@@ -106,6 +111,8 @@ def test_between_the_seal_and_the_send(stand: Stand) -> None:
     gate = stand.model_gate("applied", times=1)
     cell = stand.begin_one(ONCE)
     gate.wait()
+    # That the model's step has begun is told a moment after it has; what follows is its result, then the seal.
+    wait_until("the start of the model's step", lambda: "model 1" in names_of(stand, cell), SOON_S)
     stand.relay.hold(Way.TO_SERVER, after=1)
     gate.release()
     stand.relay.wait_held(Way.TO_SERVER)
