@@ -62,7 +62,9 @@ def test_what_was_changed_or_moved_is_told(at: int) -> None:
         kept.open(bytes(sealed), "p")
 
 
-@pytest.mark.parametrize("key", ["", "short", "é" * 20, A[:-4], A + "AAAA"])
+@pytest.mark.parametrize(
+    "key", ["", "short", "é" * 20, A[:-4], A + "AAAA"], ids=["empty", "short", "not ascii", "cut off", "too long"]
+)
 def test_what_is_no_key_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(ValueError, match="64 bytes") as caught:
         Vault([key])
