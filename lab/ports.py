@@ -41,8 +41,8 @@ def refuses(port: int) -> bool:
 
 def free_port() -> int:
     """A port that is free now and that this process has not handed out before."""
-    # A port that is free while its server is being killed and started must not be found by another process: a prime puts
-    # the beginnings of neighbours far apart.
+    # A port whose server is just being started again must not be found by another process: a prime puts the beginnings
+    # of neighbours far apart.
     start = (os.getpid() * 5_003) % len(_FREE_RANGE)
     for offset in range(len(_FREE_RANGE)):
         port = _FREE_RANGE[(start + offset) % len(_FREE_RANGE)]
