@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import campaign, compose, demo, empty, pages, readme, signals, storm, up, window
+from lab import campaign, compose, demo, pages, readme, signals, storm, up, window
 from lab.bench import run as bench
 from lab.errors import LabError
 from lab.paths import SCRATCH
@@ -62,12 +62,6 @@ def up_command(
         "model": model_port,
     }
     _run(lambda show: up.up(asked, folder, show))
-
-
-@app.command("empty")
-def empty_command(rounds: Annotated[int, typer.Option(help="rounds of both, in turn")] = 5) -> None:
-    """Runs per second with empty steps: Pawl beside a hand-written Restate loop of the same number of steps."""
-    _run(lambda show: empty.report(rounds, show))
 
 
 @app.command("down")

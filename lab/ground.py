@@ -17,8 +17,8 @@ from lab import pids
 from lab.jobs import JOBS, Job
 from lab.nodes import Node, Nodes
 from lab.peers import Peer
-from lab.ports import HOST, free_port, refuses
-from lab.process import Command, Process
+from lab.ports import HOST
+from lab.process import Process
 from lab.relay import Relay
 from lab.stack import Stack
 from lab.targets import Addresses, Call, Target
@@ -175,20 +175,9 @@ class Ground:
         return {process.command.name: str(process.command.log) for process in (*self.processes(), *helpers)}
 
     def _start_helper(self) -> None:
-        helper = self.target.helper
-        if helper is None:
+        self._helper = self.stack.helper_of(self.target, Path(self.at.folder))
+        if self._helper is None:
             return
-        port = free_port()
-        folder = Path(self.at.folder)
-        command = Command(
-            name=helper.name,
-            argv=helper.argv(f"{HOST}:{port}", folder),
-            env={},
-            log=self.stack.logs / f"{helper.name}.log",
-            port=port,
-            ready=lambda: not refuses(port),
-        )
-        self._helper = Process(command)
         self._open.callback(self._helper.end, GRACE_S)
         self._helper.start()
 

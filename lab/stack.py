@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from lab import pids, server
 from lab.peers import Admin, Ingress, Mock, Model, Peer, Receiver
-from lab.ports import HOST, Ports, all_free, free_port
+from lab.ports import HOST, Ports, all_free, free_port, refuses
 from lab.process import GRACE_S, Command, Process
 from lab.signals import shielded
 from lab.targets import PAWL, Addresses, Target
@@ -118,6 +118,15 @@ class Stack:
     def url(self, worker: Process) -> str:
         """Where a worker listens."""
         return f"http://{HOST}:{worker.command.port}"
+
+    def helper_of(self, target: Target, folder: Path) -> Process | None:
+        """The process that a target needs beside its worker, not started yet; its data goes to `folder`."""
+        helper = target.helper
+        if helper is None:
+            return None
+        port = free_port()
+        argv, log = helper.argv(f"{HOST}:{port}", folder), self.logs / f"{helper.name}.log"
+        return Process(Command(helper.name, argv, env={}, log=log, port=port, ready=lambda: not refuses(port)))
 
     def add_worker(
         self,

@@ -44,6 +44,10 @@ from tools.tool import Tool
 class Run:
     """One attempt. `answer` is the whole life of it."""
 
+    history: History
+    granted: Mapping[str, Tool]
+    """The tools that the model hears of. Both follow from the terms, which the first step tells."""
+
     def __init__(self, ctx: ObjectContext, request: RunRequest, outside: Outside, tell: Tell | None = None) -> None:
         self.ctx = ctx
         self.request = request
@@ -54,8 +58,6 @@ class Run:
         self.journal = Journal(ctx, ctx.key(), outside.busy, outside.watch)
         self.terms = terms_of(outside, request)
         self.provider = outside.provider
-        self.history = History(outside.provider, self.terms.limits)
-        self.granted = granted(outside.tools, self.terms.grant)
         self.passes_ended = 0
         self.transcript = Transcript(earlier=spoken(request.earlier))
         self.shown: object = None

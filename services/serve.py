@@ -28,7 +28,7 @@ from services.outgoing import gathered
 H2_STREAMS_MAX = 10_000
 """Each run that is working is one stream; hypercorn's default of 100 would hold the others back without a word."""
 COLLECTED_EVERY = 20_000
-"""New objects between two looks of the collector; Python's default is 700, some ten times a run."""
+"""New objects between two looks of the collector, in place of Python's 700."""
 LAST_MOMENT_S = 0.5
 """For the results of the last steps to reach Restate."""
 

@@ -19,8 +19,8 @@ from lab.bench.entrants import Entrant
 from lab.bench.jobs import SHORT, Job
 from lab.load import Driven, Request, drive
 from lab.peers import Peer
-from lab.ports import HOST, free_port, refuses
-from lab.process import Command, Process
+from lab.ports import HOST
+from lab.process import Process
 from lab.relay import Relay
 from lab.stack import Stack
 from lab.targets import PAWL, Addresses
@@ -150,16 +150,5 @@ class Field:
         }
 
     def _helper(self, entrant: Entrant, folder: Path) -> Process | None:
-        helper = entrant.target.helper
-        if helper is None:
-            return None
-        port = free_port()
-        command = Command(
-            name=helper.name,
-            argv=helper.argv(f"{HOST}:{port}", folder),
-            env={},
-            log=self.stack.logs / f"{helper.name}.log",
-            port=port,
-            ready=lambda: not refuses(port),
-        )
-        return self.run(Process(command))
+        helper = self.stack.helper_of(entrant.target, folder)
+        return None if helper is None else self.run(helper)

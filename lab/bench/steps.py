@@ -4,18 +4,24 @@ hand with as many journalled steps, and that loop without its seals.
 Rule: model and receiver answer in the worker itself. How many steps each makes is counted by the server, not claimed.
 """
 
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lab.bench.sitting import Sitting
 from lab.bench.sums import ratio, spread
-from lab.empty import AT_ONCE, EMPTY, HAND, RUNS
 from lab.load import Measured, load
 from lab.process import Process
 from lab.stack import Stack
+from lab.targets import PAWL, Target, control_argv
 
+AT_ONCE = (1, 32)
+RUNS = {1: 60, 32: 600}
+HAND = Target(name="hand", argv=control_argv("lab.controls.empty"), register=PAWL.register, on_restate=True)
+EMPTY = replace(PAWL, name="empty", argv=lambda _listen, _at: (sys.executable, "-m", "tests.workers.empty_steps"))
 SEALS = 2
 """One for each turn with an effect."""
 PATHS = {"pawl": "Agent/{run}/run", "bare": "Bare/run", "unsealed": "Unsealed/run"}

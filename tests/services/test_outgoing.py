@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.outgoing import FRAME_BYTES, PASSES, Outgoing
+from services.outgoing import FRAME_BYTES, HERE, PASSES, Outgoing, at_once
 
 
 class Line:
@@ -56,6 +56,18 @@ async def test_what_needs_waiting_is_not_waited_for() -> None:
     await outgoing.send(part(b"result"))
     await passes(PASSES + 2)
     assert line.bodies == [b"start", b"result"]
+
+
+async def test_the_result_of_an_effect_is_not_held() -> None:
+    line = Line()
+    outgoing = Outgoing(line.send)
+    HERE.set(outgoing)
+    await outgoing.send(part(b"start "))
+    at_once()
+    await outgoing.send(part(b"applied"))
+    assert line.bodies == [b"start applied"]
+    await outgoing.send(part(b"next"))
+    assert line.bodies == [b"start applied"]
 
 
 async def test_the_end_comes_after_everything_and_at_once() -> None:
