@@ -3,9 +3,11 @@
 Rule: exactly one request leaves per call, within one deadline that covers everything from connecting to the last
 byte, and an expected failure is a value. Retrying is the handler's; the client library's own retries are off.
 
-The library is `openai`, used through its public `post`: `chat.completions.create` sends the same JSON under the same
-headers but walks the typed form of every message first, which costs milliseconds that block the event loop. `openai`
-and `aiohttp` take over a second to import, so they are loaded in a thread by `open`, after the worker's port is open.
+The library is `openai`, and what leaves is what `chat.completions.create` would send. But that walks the typed form of
+every message and makes address and headers anew for each call, which costs milliseconds that block the event loop. So
+the library is asked once what its requests look like, and each call leaves in that shape through the library's own HTTP
+client. `openai` and `aiohttp` take over a second to import, so they are loaded in a thread by `open`, after the worker's
+port is open.
 Must not know: Restate, the transcript, what is done about a failure.
 """
 
@@ -13,7 +15,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from services.answer import Action, ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
@@ -39,53 +41,44 @@ class Model:
     def __init__(self, provider: Provider, clock: Callable[[], float] = wall_s) -> None:
         self._provider = provider
         self._clock = clock
-        self._client: AsyncOpenAI | None = None
-        self._errors: tuple[type[Exception], ...] = ()
+        self._opened: _Opened | None = None
         self._opening = asyncio.Lock()
 
-    async def open(self) -> "AsyncOpenAI":
+    async def open(self) -> "_Opened":
         """Load the client library and make the client; nothing is sent. May be called again."""
+        if self._opened is not None:
+            return self._opened
         async with self._opening:
-            client = self._client
-            if client is None:
-                loaded = await asyncio.to_thread(_load, self._provider)
-                client, self._errors = loaded.client, loaded.errors
-                self._client = client
-            return client
+            if self._opened is None:
+                self._opened = await asyncio.to_thread(_load, self._provider)
+            return self._opened
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        if self._opened is not None:
+            await self._opened.client.close()
+            self._opened = None
 
     async def ask(self, messages: Sequence[Mapping[str, Any]], tools: Iterable[Tool] = ()) -> ModelAnswer:
         """Send one request and give what came of it; never raises for an expected failure."""
         history = _encode(list(messages))
         body = request_body(self._provider, history, functions(tools))
-        await self.open()
+        opened = await self.open()
         try:
             async with asyncio.timeout(self._provider.deadline_s):
-                status, headers, answer = await self._exchange(body)
+                status, headers, answer = await self._exchange(opened, body)
         except TimeoutError:
             return self._unavailable(f"no whole answer within {self._provider.deadline_s:g} s", history)
         except _TooLargeError as error:
             return ModelFailed(Action.FAIL, Reason.BAD_REQUEST, str(error), at=self._clock())
-        except self._errors as error:
+        except opened.errors as error:
             return self._unavailable(f"no answer: {masked(_cause(error), self._provider)}", history)
         return judge(Arrived(status, headers, answer, self._clock(), len(body), len(history)), self._provider)
 
-    async def _exchange(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        import httpx2
-
-        client = await self.open()
+    async def _exchange(self, opened: "_Opened", body: bytes) -> tuple[int, dict[str, str], bytes]:
+        response = await opened.http.send(opened.shape.around(body), stream=True, follow_redirects=False)
         try:
-            response = await client.post(
-                "/chat/completions", cast_to=httpx2.Response, content=body, stream=True, stream_cls=None
-            )
-        except _StatusError as error:
-            return error.status, error.headers, error.body
-        try:
-            return response.status_code, _headers(response), await _read(response, self._provider.reply_bytes)
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return response.status_code, headers, await _read(response, self._provider.reply_bytes)
         finally:
             await response.aclose()
 
@@ -124,47 +117,61 @@ class _TooLargeError(Exception):
     """The answer is larger than we read."""
 
 
-class _StatusError(Exception):
-    """An answer that is no 2xx, read within the limit before the client library reads it without one."""
+class _Shape:
+    """What each request looks like: the first one that the library made, to be sent with other bodies."""
 
-    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        super().__init__(f"status {status}")
-        self.status, self.headers, self.body = status, headers, body
+    def __init__(self, request: "httpx2.Request") -> None:
+        self._like = request
+        self._headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
+
+    def around(self, body: bytes) -> "httpx2.Request":
+        like = self._like
+        return type(like)(like.method, like.url, headers=self._headers, content=body, extensions=like.extensions)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    """The client, and the exceptions that mean that no whole answer came."""
+class _Opened:
+    """The client with its own HTTP client, what it sends, and the exceptions that mean that no whole answer came."""
 
     client: "AsyncOpenAI"
+    http: "httpx2.AsyncClient"
+    shape: _Shape
     errors: tuple[type[Exception], ...]
 
 
-def _load(provider: Provider) -> _Loaded:
+def _load(provider: Provider) -> _Opened:
     """Runs in a thread."""
     import aiohttp
     import httpx2
     import openai
 
-    # Called for each answer before the library follows a redirect, raises its own error or reads without a limit.
-    async def stop(response: httpx2.Response) -> None:
-        if response.status_code >= 300:
-            await _stop(response, provider.reply_bytes)
-
     timeout = httpx2.Timeout(provider.deadline_s, connect=min(CONNECT_S, provider.deadline_s))
+    http = openai.DefaultAioHttpClient(timeout=timeout)
     client = openai.AsyncOpenAI(
         api_key=provider.key.get_secret_value(),
         base_url=provider.base_url,
         timeout=timeout,
         max_retries=0,
-        http_client=openai.DefaultAioHttpClient(timeout=timeout, event_hooks={"response": [stop]}),
+        http_client=http,
     )
     errors = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError, aiohttp.ClientError, OSError)
-    return _Loaded(client, errors)
+    return _Opened(client, http, asyncio.run(_shape(client)), errors)
 
 
-async def _stop(response: "httpx2.Response", limit_bytes: int) -> NoReturn:
-    raise _StatusError(response.status_code, _headers(response), await _read(response, limit_bytes))
+async def _shape(client: "AsyncOpenAI") -> _Shape:
+    """Lets the library make a request and keeps it; it goes nowhere."""
+    import httpx2
+
+    made: list[httpx2.Request] = []
+
+    def keep(request: httpx2.Request) -> httpx2.Response:
+        made.append(request)
+        return httpx2.Response(200)
+
+    nowhere = httpx2.AsyncClient(transport=httpx2.MockTransport(keep))
+    async with client.with_options(http_client=nowhere) as asking:
+        await asking.post("/chat/completions", cast_to=httpx2.Response, body={})
+    return _Shape(made[0])
 
 
 async def _read(response: "httpx2.Response", limit_bytes: int) -> bytes:
@@ -178,10 +185,6 @@ async def _read(response: "httpx2.Response", limit_bytes: int) -> bytes:
             raise _TooLargeError(words)
         parts.append(part)
     return b"".join(parts)
-
-
-def _headers(response: "httpx2.Response") -> dict[str, str]:
-    return {name.lower(): value for name, value in response.headers.items()}
 
 
 def _cause(error: BaseException) -> str:

@@ -192,9 +192,9 @@ async def test_many_questions_at_once_share_the_client(server: Server) -> None:
 async def test_the_client_never_retries_by_itself() -> None:
     """B17: fails if someone builds the client with retries on."""
     model = Model(Provider())
-    client = await model.open()
-    assert client.max_retries == 0
-    assert await model.open() is client
+    opened = await model.open()
+    assert opened.client.max_retries == 0
+    assert await model.open() is opened
     await model.close()
 
 
