@@ -26,6 +26,7 @@ from services.messages import (
     RunRow,
     Tombstone,
 )
+from services.outgoing import at_once
 from services.outside import Outside
 from services.run import Run
 from services.vault import encrypts
@@ -60,6 +61,7 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
         if pass_number is not None:
             delay = timedelta(seconds=outside.retention_s)
             ctx.object_send(bury, ctx.key(), Bury(pass_number=pass_number), send_delay=delay)
+        at_once()
         return shown
 
     @agent.handler(name="submit", kind="shared", input_serde=BodyCodec(RunRequest), output_serde=answers)

@@ -19,6 +19,7 @@ from restate import Context, RestateDurableFuture, RunOptions
 
 from services.busy import Busy
 from services.codec import codec
+from services.outgoing import at_once
 from services.sealed import Sealed
 from services.vault import in_use
 from services.watch import About, Stepped, Watch, outcome_of
@@ -101,7 +102,9 @@ class Journal:
                 await self._busy.may_begin()
             self._ran_here.add(name)
             with self._busy:
-                return await self._watched(name, action, about)
+                value = await self._watched(name, action, about)
+            at_once()
+            return value
 
         options: RunOptions[Any] = RunOptions(serde=Sealed(codec(*kinds, Stale), f"{self._run_id}/{name}", self.key))
         return Step(name, self._ctx.run_typed(name, attempt, options))

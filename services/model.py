@@ -6,8 +6,8 @@ byte, and an expected failure is a value. Retrying is the handler's; the client 
 The library is `openai`, and what leaves is what `chat.completions.create` would send. But that walks the typed form of
 every message and makes address and headers anew for each call, which costs milliseconds that block the event loop. So
 the library is asked once what its requests look like, and each call leaves in that shape through the library's own HTTP
-client. `openai` and `aiohttp` take over a second to import, so they are loaded in a thread by `open`, after the worker's
-port is open.
+client. `openai` and `aiohttp` take over a second to import, so they are loaded in a thread by `open`, after the
+worker's port is open.
 Must not know: Restate, the transcript, what is done about a failure.
 """
 

@@ -24,7 +24,7 @@ from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order, summary
 from services.limits import REASONS, left, used
 from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse, decide
-from services.messages import Begun, Choice, Grant, Intent, Question, RunEnd, RunRequest, RunRow, RunState
+from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState
 from services.model import Fail, plan
 from services.notice import TOLD, Event, Tell
 from services.outside import MODEL, Outside
@@ -39,6 +39,9 @@ from services.undo import undo, who_cancelled
 from services.vault import encrypts
 from services.watch import About
 from tools.tool import Tool
+
+SHOWN_EVERY_S = 1.0
+"""How old the counts of a run that goes on may become, for those who look: a row costs as much as a step's result."""
 
 
 class Run:
@@ -61,6 +64,8 @@ class Run:
         self.passes_ended = 0
         self.transcript = Transcript(earlier=spoken(request.earlier))
         self.shown: object = None
+        self.shown_entries = 0
+        self.shown_at = 0.0
         self.at = 0.0
         self.turn: Turn | None = None
 
@@ -94,7 +99,7 @@ class Run:
         self.journal.home, self.journal.key = opened.invocation, opened.key
         self.terms, self.provider = opened.terms, opened.terms.provider(self.outside.provider)
         self.history = History(self.outside.provider, self.terms.limits)
-        self.granted = granted(self.outside.tools, self.terms.grant)
+        self.granted = self.terms.granted(self.outside.tools)
         self._now(opened.at)
         root = await state.root(self.ctx)
         if root is None:
@@ -280,10 +285,10 @@ class Run:
         if self.turn is None:
             return
         self._now(self.turn.at)
-        what = (into, reason, until, questions, len(self.transcript.entries))
-        if what == self.shown:
+        what, entries = (into, reason, until, questions), len(self.transcript.entries)
+        if what == self.shown and (entries == self.shown_entries or self.at < self.shown_at + SHOWN_EVERY_S):
             return
-        self.shown = what
+        self.shown, self.shown_entries, self.shown_at = what, entries, self.at
         self.outside.watch.shown(self.ctx.key(), into, tuple(question.key for question in questions))
         row = RunRow(
             digest=self.digest,
@@ -311,8 +316,3 @@ class Run:
 
     def _now(self, at: float) -> None:
         self.at = max(self.at, at)
-
-
-def granted(tools: Mapping[str, Tool], grant: Grant) -> Mapping[str, Tool]:
-    """The tools that the model hears of."""
-    return tools if grant.tools is None else {name: tool for name, tool in tools.items() if name in grant.tools}

@@ -5,6 +5,7 @@ with other settings goes on with a run as it was begun, and replays it the same 
 Must not know: how any of it is used.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -15,6 +16,7 @@ from services.messages import Grant, Kept, RunRequest
 from services.moves import Caps
 from services.outside import Outside
 from services.provider import Provider
+from tools.tool import Tool
 
 PATIENCE = frozenset({"attempts", "backoff_s", "backoff_max_s", "wait_budget_s", "price_in", "price_out"})
 """The provider's settings that decide what a run does next. The others are used inside a step only."""
@@ -33,6 +35,11 @@ class Terms(Kept):
 
     def caps(self) -> Caps:
         return Caps(self.unknown, self.key_lifetime_s)
+
+    def granted(self, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
+        """Those that the model hears of."""
+        names = self.grant.tools
+        return tools if names is None else {name: tool for name, tool in tools.items() if name in names}
 
     def provider(self, now: Provider) -> Provider:
         """The provider as it is now, with the patience and the prices of when the pass began."""

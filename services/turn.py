@@ -13,7 +13,7 @@ from typing import Any
 import restate
 from restate import ObjectContext, RestateDurableFuture, TerminalError
 
-from services import outgoing, send, state
+from services import send, state
 from services.calls import Call
 from services.codec import codec
 from services.decision import Heard
@@ -209,9 +209,7 @@ class Turn:
 
         async def act() -> send.Told:
             async with self.outside.doorway:
-                told = await send.send(wire, progress, lambda: self.journal.ran_here(seal), self.outside.busy)
-            outgoing.at_once()
-            return told
+                return await send.send(wire, progress, lambda: self.journal.ran_here(seal), self.outside.busy)
 
         looks_itself = not progress.policy.repeats_after_crash
         self._step(lane, name, send.Told, act, lambda told: Answered(told.answer, told.at), while_leaving=looks_itself)

@@ -36,15 +36,15 @@ async def passes(count: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_start_and_its_result_leave_together() -> None:
+async def test_what_is_written_in_one_moment_leaves_together() -> None:
     line = Line()
     outgoing = Outgoing(line.send)
-    await outgoing.send(part(b"start "))
+    await outgoing.send(part(b"row "))
     await passes(PASSES - 2)
-    await outgoing.send(part(b"result"))
+    await outgoing.send(part(b"start"))
     assert line.bodies == []
     await passes(4)
-    assert line.bodies == [b"start result"]
+    assert line.bodies == [b"row start"]
 
 
 async def test_what_needs_waiting_is_not_waited_for() -> None:
@@ -58,7 +58,7 @@ async def test_what_needs_waiting_is_not_waited_for() -> None:
     assert line.bodies == [b"start", b"result"]
 
 
-async def test_the_result_of_an_effect_is_not_held() -> None:
+async def test_a_result_takes_its_start_along_and_is_not_held() -> None:
     line = Line()
     outgoing = Outgoing(line.send)
     HERE.set(outgoing)
@@ -68,6 +68,8 @@ async def test_the_result_of_an_effect_is_not_held() -> None:
     assert line.bodies == [b"start applied"]
     await outgoing.send(part(b"next"))
     assert line.bodies == [b"start applied"]
+    await passes(PASSES + 2)
+    assert line.bodies == [b"start applied", b"next"]
 
 
 async def test_the_end_comes_after_everything_and_at_once() -> None:
@@ -96,24 +98,38 @@ async def test_a_line_that_breaks_is_told_to_who_sends() -> None:
         await outgoing.send(part(b"x" * FRAME_BYTES))
 
 
+async def test_after_a_part_that_did_not_leave_whole_nothing_follows() -> None:
+    line = Line(slow=50)
+    outgoing = Outgoing(line.send)
+    sending = asyncio.ensure_future(outgoing.send(part(b"x" * FRAME_BYTES)))
+    await passes(3)
+    sending.cancel()
+    await asyncio.wait({sending})
+    with pytest.raises(ConnectionError, match="nothing may follow"):
+        await outgoing.send(part(b"", more=False))
+    assert line.taken == []
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.integers(0, 2 * PASSES), st.sampled_from([1, 10, FRAME_BYTES, 3 * FRAME_BYTES])), max_size=12
+        st.tuples(st.integers(0, 2 * PASSES), st.sampled_from([1, 10, FRAME_BYTES, 3 * FRAME_BYTES]), st.booleans()),
+        max_size=12,
     ),
     st.integers(0, 9),
 )
-def test_nothing_is_lost_or_overtaken(written: list[tuple[int, int]], slow: int) -> None:
+def test_nothing_is_lost_or_overtaken(written: list[tuple[int, int, bool]], slow: int) -> None:
     """Whatever the pace of both sides."""
 
     async def play() -> bytes:
         line = Line(slow)
         outgoing = Outgoing(line.send)
-        for number, (pause, size) in enumerate(written):
+        for number, (pause, size, hurried) in enumerate(written):
             await passes(pause)
+            outgoing.hurried = hurried
             await outgoing.send(part(bytes([number]) * size))
         await outgoing.send(part(b"", more=False))
         assert line.taken[-1] == part(b"", more=False)
         return b"".join(line.bodies)
 
-    assert asyncio.run(play()) == b"".join(bytes([number]) * size for number, (_, size) in enumerate(written))
+    assert asyncio.run(play()) == b"".join(bytes([number]) * size for number, (_, size, _) in enumerate(written))
