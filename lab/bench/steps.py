@@ -19,7 +19,7 @@ from lab.stack import Stack
 from lab.targets import PAWL, Target, control_argv
 
 AT_ONCE = (1, 32)
-RUNS = {1: 60, 32: 600}
+RUNS = {1: 150, 32: 600}
 HAND = Target(name="hand", argv=control_argv("lab.controls.empty"), register=PAWL.register, on_restate=True)
 EMPTY = replace(PAWL, name="empty", argv=lambda _listen, _at: (sys.executable, "-m", "tests.workers.empty_steps"))
 SEALS = 2
