@@ -43,7 +43,6 @@ def main(arguments: list[str]) -> int:
         code = code_version(shared.tools.values())
 
         async def meanwhile() -> None:
-            await shared.open()
             if settings.webhook_url is not None:
                 from services.lookout import keep_looking
 
@@ -51,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
         last = spans.flush if spans is not None else serve.nothing
         made = application(shared, settings, code)
-        return serve.run(made, settings.listen, settings.shutdown_s, busy, meanwhile, last)
+        return serve.run(made, settings.listen, settings.shutdown_s, busy, shared.open, meanwhile, last)
     except (BadSettings, BadDeclaration, serve.PortTaken, metrics.PortTaken, traces.NoPackages) as error:
         print(f"pawl: {error}", file=sys.stderr)
         return 2

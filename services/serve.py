@@ -46,16 +46,24 @@ def run(
     listen: str,
     shutdown_s: float,
     busy: Busy,
-    meanwhile: Callable[[], Awaitable[object]],
+    opening: Callable[[], Awaitable[object]],
+    meanwhile: Callable[[], Awaitable[object]] | None = None,
     last: Callable[[], object] = nothing,
 ) -> int:
     """Serves until a signal; returns the exit code. Raises PortTaken.
 
-    `meanwhile` is awaited once the port is open, and ends with the worker. `last` may block; it runs when no step does
-    any more, in what is left of the time.
+    `opening` is awaited once the port is open; after it everything is loaded. `meanwhile` follows, and ends with the
+    worker. `last` may block; it runs when no step does any more, in what is left of the time.
     """
     check_port(listen)
-    return asyncio.run(_serve(application, listen, shutdown_s, busy, meanwhile, last))
+
+    async def beside() -> None:
+        await opening()
+        keep_what_is_loaded()
+        if meanwhile is not None:
+            await meanwhile()
+
+    return asyncio.run(_serve(application, listen, shutdown_s, busy, beside, last))
 
 
 def check_port(listen: str) -> None:
@@ -95,7 +103,7 @@ async def _serve(
     listen: str,
     shutdown_s: float,
     busy: Busy,
-    meanwhile: Callable[[], Awaitable[object]],
+    beside: Callable[[], Awaitable[object]],
     last: Callable[[], object],
 ) -> int:
     log = structlog.get_logger("pawl.worker")
@@ -118,7 +126,7 @@ async def _serve(
     guarded = while_staying(gathered(application), busy)
     serving = asyncio.ensure_future(serve(guarded, config, shutdown_trigger=never.wait, mode="asgi"))
     log.info("pawl worker listening", address=f"http://{listen}")
-    beside = asyncio.ensure_future(meanwhile())
+    aside = asyncio.ensure_future(beside())
     stopped = asyncio.ensure_future(leaving.wait())
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not leaving.is_set():
@@ -126,7 +134,7 @@ async def _serve(
     log.info("leaving", steps_in_flight=busy.steps, seconds_at_most=shutdown_s)
     end = loop.time() + shutdown_s
     idle = await busy.idle(max(0.0, shutdown_s - LAST_MOMENT_S))
-    beside.cancel()
+    aside.cancel()
     telling = asyncio.ensure_future(asyncio.to_thread(last))
     # What has ended is on its way to Restate; a result that is not recorded there would be sent for again.
     await asyncio.wait({serving}, timeout=LAST_MOMENT_S)
