@@ -8,6 +8,7 @@ Must not know: what the calls do.
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -53,16 +54,16 @@ def main(
 ) -> None:
     """Say of each version whether it may be switched off."""
     try:
-        fleet = Fleet(admin or load().admin)
-        looked = [drain(each, fleet.open_calls()) for each in chosen(fleet.deployments(), names or [])]
-        if as_json:
-            print(json.dumps([shown(each) for each in looked], indent=2))
-        for each in looked:
-            if not as_json:
-                print(each.sentence())
-            if remove and each.free:
-                fleet.remove(each.deployment.id)
-                print(f"{each.deployment.id} is no longer registered.", file=sys.stderr if as_json else sys.stdout)
+        with closing(Fleet(admin or load().admin)) as fleet:
+            looked = [drain(each, fleet.open_calls()) for each in chosen(fleet.deployments(), names or [])]
+            if as_json:
+                print(json.dumps([shown(each) for each in looked], indent=2))
+            for each in looked:
+                if not as_json:
+                    print(each.sentence())
+                if remove and each.free:
+                    fleet.remove(each.deployment.id)
+                    print(f"{each.deployment.id} is no longer registered.", file=sys.stderr if as_json else sys.stdout)
     except KeyError as unknown:
         print(f"pawl: no deployment is registered as {unknown.args[0]}.", file=sys.stderr)
         raise typer.Exit(UNKNOWN) from None

@@ -6,7 +6,7 @@ Must not know: what is made of it.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -86,14 +86,12 @@ class Fleet:
         return str(self._get("/version")["version"])
 
     def open_calls(self) -> tuple[Open, ...]:
-        return tables.open_calls(self._tables.query)
+        """Calls that have not ended. Raises Unreachable."""
+        return tables.open_calls(self._query)
 
     def stuck(self) -> list[Overview]:
         """Runs that are stuck. Raises Unreachable."""
-        try:
-            seen = tables.look(self._tables.query, tables.doubtful_runs(self._tables.query), whole=False)
-        except Unanswered as error:
-            raise Unreachable(str(error)) from error
+        seen = tables.look(self._query, tables.doubtful_runs(self._query), whole=False)
         return [run for run in seen if run.state is RunState.STUCK]
 
     def register(self, worker: str, *, replace: bool, breaking: bool) -> str:
@@ -108,6 +106,12 @@ class Fleet:
         answer = self._try(lambda: self._client.delete(f"/deployments/{deployment}", params={"force": "true"}))
         if not answer.is_success:
             raise Refused(f"Restate at {self.url} did not remove {deployment}: {message_of(answer)}")
+
+    def _query(self, sql: str) -> Sequence[dict[str, Any]]:
+        try:
+            return self._tables.query(sql)
+        except Unanswered as error:
+            raise Unreachable(str(error)) from error
 
     def _get(self, path: str) -> Any:
         answer = self._try(lambda: self._client.get(path, headers={"accept": "application/json"}))
