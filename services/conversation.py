@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from services.ledger import without_keys
 from services.messages import SCHEMA, TASK_CHARS_MAX, Asked, Kept, Said
 from services.transcript import Replied, Told
 
@@ -139,7 +140,8 @@ def earlier(conversation: Conversation, message_id: str) -> tuple[Said, ...]:
             break
         if message.state in OPEN:
             continue
-        answer = message.reply or f"(not answered: {message.state}. {message.reason})".replace(". )", ")")
+        why = without_keys(message.reason)
+        answer = message.reply or f"(not answered: {message.state}. {why})".replace(". )", ")")
         said += [Said(role="user", text=message.text), Said(role="assistant", text=answer[:TASK_CHARS_MAX])]
     return tuple(said[-2 * SHOWN_MAX :])
 

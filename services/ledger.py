@@ -6,6 +6,7 @@ is never asked for under another key.
 Must not know: Restate, HTTP, how a row is stored.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid5
@@ -20,6 +21,10 @@ from tools.tool import Repeat, Tool
 
 ALWAYS = -1
 """An approval limit that every amount is above."""
+KEY_WORD = "(key)"
+"""What stands in a text for the model where a receiver had written a key."""
+_KEY = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
+_NAMED_KEY = re.compile(rf" \(key {_KEY.pattern}\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,12 +275,22 @@ def denied_text(row: Intent) -> str:
 
 def summary(rows: Iterable[Intent]) -> str | None:
     """What the model is told at the start of a further pass, or None where nothing has left."""
-    lines = [f"- {describe(row)}" for row in rows if row.state in MAY_HAVE_HAPPENED | {IntentState.DONE}]
+    lines = [f"- {without_keys(describe(row))}" for row in rows if row.state in MAY_HAVE_HAPPENED | {IntentState.DONE}]
     if not lines:
         return None
     return "This task was worked on before. What has been done already, and must not be done again:\n" + "\n".join(
         lines
     )
+
+
+def without_keys(text: str) -> str:
+    """A sentence of ours, as the model may read it."""
+    return _NAMED_KEY.sub("", text)
+
+
+def unkeyed(text: str, rows: Mapping[str, Intent]) -> str:
+    """A receiver's text without the keys of these rows: many send the key back, and the model never sees one."""
+    return _KEY.sub(lambda found: KEY_WORD if str(UUID(found[0])) in rows else found[0], text) if rows else text
 
 
 def in_order(rows: Iterable[Intent]) -> list[Intent]:

@@ -20,7 +20,7 @@ from services.decision import Heard
 from services.ending import landed
 from services.journal import Journal, Restarted
 from services.lane import Lane, about_seal, standing, text_of
-from services.ledger import Go, Ledger, plan
+from services.ledger import Go, Ledger, plan, unkeyed
 from services.messages import Intent, IntentState, Question, Ruling, RunState
 from services.moves import (
     Answered,
@@ -80,7 +80,8 @@ class Turn:
             self.lanes.append(Lane(*begin(call, planned, terms.caps(), self.at)))
         await self._drive(number)
         self.asked = self.ledger.asked
-        return tuple(str(cap(lane.text or "", self.terms.limits.result_bytes)) for lane in self.lanes)
+        texts = (unkeyed(lane.text or "", self.ledger.rows) for lane in self.lanes)
+        return tuple(str(cap(text, self.terms.limits.result_bytes)) for text in texts)
 
     async def perform_undo(self, call: Call, go: Go, number: int) -> IntentState:
         """One undo, also while further cancels arrive; people are not asked."""

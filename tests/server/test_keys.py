@@ -170,6 +170,23 @@ def test_a_key_that_the_model_makes_up_goes_nowhere(stand: Stand, name: str) -> 
     assert not re.search(r'"(idempotency_?)?key"', json.dumps(sent))
 
 
+def test_no_key_ever_reaches_the_model(stand: Stand) -> None:
+    """B41: receivers send the key back, and a further pass is told of what was done."""
+    run_id = stand.run_id("unseen")
+    replies = (
+        calls(pay(stand.tag), call("send_email", to="ada@example.test", subject="s", body=stand.tag)),
+        calls(call("update_crm", customer_id=f"cus_{stand.tag}", fields={"refunded": True})),
+        {"content": "done"},
+    )
+    task = stand.script(*replies, name=run_id)
+    ended = stand.run(run_id, task)
+    assert stand.run(run_id, task, again=2)["state"] == "completed"
+    keys = {str(row["key"]) for row in stand.requests(ended)}
+    seen = json.dumps(histories(stand, ended))
+    assert len(keys) == 3 and "must not be done again" in seen and seen.count("(key)") >= 3
+    assert not [key for key in keys if key in seen]
+
+
 def test_a_key_holds_nothing_about_anybody(stand: Stand) -> None:
     """B41"""
     ended = run(stand, calls(call("send_email", to="ada@example.test", subject="s", body=stand.tag)))

@@ -6,7 +6,20 @@ from uuid import UUID
 import pytest
 
 from services.calls import Call
-from services.ledger import AskFirst, Go, Ledger, Plan, Read, Resolve, Same, Say, changed_declarations, plan, summary
+from services.ledger import (
+    AskFirst,
+    Go,
+    Ledger,
+    Plan,
+    Read,
+    Resolve,
+    Same,
+    Say,
+    changed_declarations,
+    plan,
+    summary,
+    unkeyed,
+)
 from services.messages import Choice, Grant, Intent, IntentState, Ruling
 from tools import TOOLS, registry
 from tools.tool import Repeat, Tool
@@ -221,3 +234,14 @@ def test_the_model_is_told_at_the_start_of_a_further_pass_what_must_not_be_repea
     ledger = with_state(ledger, intent_of(first).key, IntentState.DONE)
     text = summary(ledger.rows.values())
     assert text is not None and "charge_card" in text and "must not be done again" in text
+    assert "key" not in text and intent_of(first).key not in text
+
+
+def test_keys_that_a_receiver_sends_back_are_taken_out_of_its_text() -> None:
+    ledger, (first,) = planned(fresh(), ask())
+    key, other = intent_of(first).key, "11111111-2222-3333-4444-555555555555"
+    written = f'{{"reference":"{key}","again":"{key.upper()}","plain":"{key.replace("-", "")}","id":"{other}"}}'
+    assert unkeyed(written, ledger.rows | {key: intent_of(first)}) == (
+        f'{{"reference":"(key)","again":"(key)","plain":"(key)","id":"{other}"}}'
+    )
+    assert unkeyed(written, {}) == written
