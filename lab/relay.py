@@ -162,6 +162,10 @@ class Relay:
 
         self._act(act)
 
+    def keep(self) -> None:
+        """Hold nothing more and let nothing go: what is kept stays until `release`, with what follows on its stream."""
+        self._act(self._holds.clear)
+
     def blackhole(self) -> None:
         """From now on swallow everything on the connections that are there, both ways, without closing them."""
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from lab.cells import Point
 from lab.errors import LabError
 from lab.faults.common import Act, begin, cut, kill_worker
 from lab.jobs import Class
@@ -45,11 +46,12 @@ def worker_kill_twice(trial: Trial, place: Place) -> None:
 
 def worker_freeze(trial: Trial, place: Place) -> None:
     """The frozen worker keeps its connection; only an unanswered ping tells the server. What it was waiting for comes
-    meanwhile, and lies in its socket when it is thawed."""
+    meanwhile, and lies in its socket when it is thawed. What it had to tell comes when all is over, if at all."""
     second = trial.ground.second
     begin(trial, place)
     freeze(trial, place, second)
     trial.rest()
+    trial.ground.line.release()
     trial.thaw(trial.ground.worker)
 
 
@@ -71,7 +73,11 @@ def freeze(trial: Trial, place: Place, second: Process) -> None:
     trial.note(trial.lane(second), "leads", "new connections lead here")
     trial.landed("SIGSTOP to the worker")
     place.let_go()
-    trial.ground.line.release()
+    if place.point in (Point.UNRECORDED, Point.MODEL_UNRECORDED):
+        # A frozen worker tells nobody what it has read: its word must not come while another one takes over.
+        trial.ground.line.keep()
+    else:
+        trial.ground.line.release()
 
 
 def worker_redeploy(trial: Trial, place: Place) -> None:

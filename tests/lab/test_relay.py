@@ -172,3 +172,19 @@ def test_a_worker_that_is_down_refuses_through_the_relay() -> None:
         assert ended(there)
         there.close()
     assert refuses(relay.port)
+
+
+def test_what_is_kept_stays_while_other_connections_go_on() -> None:
+    with answering(b"one") as port, Relay(port) as relay:
+        relay.hold(Way.TO_SERVER)
+        there = connect(relay)
+        relay.wait_held(Way.TO_SERVER)
+        assert read(there, len(PING)) == PING
+        relay.keep()
+        other = connect(relay)
+        assert read(other, len(PING) + 12) == PING + data(1, b"one")
+        assert relay.held(Way.TO_SERVER) == 1
+        relay.release()
+        assert read(there, 12) == data(1, b"one")
+        there.close()
+        other.close()
