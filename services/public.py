@@ -38,12 +38,22 @@ def end(run_id: str, row: RunEnd, rows: Sequence[Intent], *, replayed: bool, wit
         "reason": row.reason,
         "detail": row.detail,
         "answer": row.answer,
+        **({} if row.message is None else {"message": row.message}),
         "pass": row.pass_number,
         **row.used.model_dump(mode="json"),
         "replayed": replayed,
         "ended_at": row.at,
+        **anew(row),
         "ledger": [intent(each, withhold=withhold) for each in rows],
     }
+
+
+def anew(row: RunEnd) -> Shown:
+    """How a run that did not complete is begun anew. Asked for again as it was, it is answered from the record."""
+    if row.state is RunState.COMPLETED:
+        return {}
+    further = row.pass_number + 1
+    return {"anew": f'the same request with "again": {further} begins a further pass; what is done is not repeated'}
 
 
 def status(

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.messages import Choice, Intent, IntentState, RunEnd, RunState
+from services.messages import ENDED, Choice, Intent, IntentState, RunEnd, RunState
 from services.overview import Ahead, Open, Overview
 from services.report import Commands
 from services.trouble import Trouble
@@ -44,6 +44,8 @@ HINTS: dict[Choice, str] = {
     Choice.DID_NOT_HAPPEN: "if not: send it again",
     Choice.GIVE_UP: "if nobody can tell",
 }
+ANEW = ENDED - {RunState.COMPLETED}
+"""A run that ended so may do better in a further pass."""
 TASK_CHARS_MAX = 500
 ARGUMENT_CHARS_MAX = 60
 NAME_CHARS = 22
@@ -157,7 +159,7 @@ def ledger(intents: Iterable[Intent]) -> Table:
 
 
 def waits(seen: Overview, commands: Commands) -> list[Text]:
-    """What holds a run up, and the commands that answer it."""
+    """What holds a run up or has ended it badly, and the commands that answer it."""
     lines: list[Text] = []
     for asked in seen.questions:
         lines += asking(seen, asked, commands)
@@ -165,6 +167,8 @@ def waits(seen: Overview, commands: Commands) -> list[Text]:
     lines += [pair("cannot be read", f"{plain(name)}: {plain(why)}", "red") for name, why in unreadable]
     if seen.trouble is not None:
         lines += in_trouble(seen, seen.trouble, commands)
+    if seen.state in ANEW and seen.record.begun is not None and isinstance(seen.record.ended, RunEnd):
+        lines.append(pair("to begin it anew", plain(commands.line("again", seen.run_id))))
     return lines
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from services import show
 from services.exits import STATES, Exit, of_pending, of_run, of_status
-from services.messages import IntentState, RunState
+from services.messages import IntentState, RunState, Tombstone
 from services.overview import Ahead, Overview, Record
 from services.report import Commands, report
 from tests.services.seen import (
@@ -126,6 +126,22 @@ def test_an_ended_run_shows_its_answer_and_how_long_ago() -> None:
     assert "r1  completed  50 s ago" in said
     assert "all\n                        done" in said
     assert "what helps" not in said
+    assert "anew" not in said
+
+
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.REFUSED, RunState.CANCELLED])
+def test_a_run_that_did_not_complete_says_how_to_begin_it_anew(state: RunState) -> None:
+    ended = seen(record(end=end(state, reason="no_answer", pass_number=2)), invocation("completed"))
+    assert "to begin it anew      python -m services.cli again r1\n" in shown(ended)
+    assert '"again": 3' in str(report(ended, HERE)["anew"])
+    begun_again = seen(record(end=end(state), row=row(pass_number=2)), invocation())
+    assert "anew" not in shown(begun_again) and "anew" not in report(begun_again, HERE)
+
+
+def test_what_can_no_longer_go_on_is_not_begun_anew() -> None:
+    stone = Tombstone(digest="d", state=RunState.FAILED, ended_at=1.0)
+    for kept in (Record(end=stone), record(end=stone), Record(end=end(RunState.CANCELLED))):
+        assert "anew" not in shown(seen(kept))
 
 
 def test_a_log_has_a_line_for_each_thing_that_is_new() -> None:
