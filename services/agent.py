@@ -12,20 +12,24 @@ import restate
 from restate import ObjectContext, ObjectSharedContext, RestateDurableFuture, Service, TerminalError, VirtualObject
 
 from services import public, state
-from services.admission import ended_before, other_request
+from services.admission import ended_before, other_request, well_named
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.decision import Decided, Stop, forget, stop, take
+from services.grants import misnamed
 from services.held import told
+from services.journal import recorded
 from services.messages import (
     FINAL,
     CancelRequest,
     DecideRequest,
+    Intent,
     Kept,
     RunEnd,
     RunRequest,
     RunRow,
     Tombstone,
 )
+from services.names import run_id_fault
 from services.outgoing import at_once
 from services.outside import Outside
 from services.run import Run
@@ -68,7 +72,7 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
     async def submit(ctx: ObjectSharedContext, body: RunRequest) -> public.Shown:
         """Accepted, running (with its invocation, to attach to) or ended (with the end); 422 for another request."""
         request = checked(ctx, body)
-        known = await known_already(ctx, request)
+        known = await known_already(ctx, request, outside)
         if known is not None:
             return known
         sent = ctx.object_send(run, ctx.key(), request)
@@ -77,6 +81,7 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
     @agent.handler(name="status", kind="shared", output_serde=answers)
     async def status(ctx: ObjectSharedContext) -> public.Shown:
         """Where the run stands; 404 where none has started, 410 past its retention."""
+        check_run_id(ctx)
         return await standing(ctx)
 
     @agent.handler(name="decide", kind="shared", input_serde=BodyCodec(DecideRequest), output_serde=answers)
@@ -98,6 +103,7 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
     @agent.handler(name="forget", kind="shared", output_serde=answers)
     async def forget_now(ctx: ObjectSharedContext) -> public.Shown:
         """Forgets an ended run before its retention is over: only its tombstone stays."""
+        check_run_id(ctx)
         pass_number = await forgettable(ctx)
         if pass_number is not None:
             await ctx.object_call(bury, ctx.key(), Bury(pass_number=pass_number))
@@ -115,8 +121,9 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
 
 
 @told
-async def known_already(ctx: ObjectSharedContext, request: RunRequest) -> public.Shown | None:
-    """What `submit` answers for a run that is there already; None where it is to be started."""
+async def known_already(ctx: ObjectSharedContext, request: RunRequest, outside: Outside) -> public.Shown | None:
+    """What `submit` answers for a run that is there already; None where it is to be started. Raises 400 where one that
+    is new has a grant that names what is not there."""
     run_id, digest = ctx.key(), request.digest()
     over = ended_before(await state.end(ctx), request, digest, run_id)
     if over is not None:
@@ -127,11 +134,15 @@ async def known_already(ctx: ObjectSharedContext, request: RunRequest) -> public
         raise TerminalError(other_request(run_id), 422)
     if begun is not None and await still_there(ctx, begun.invocation):
         return {"status": "running", "run_id": run_id, "invocation_id": begun.invocation}
+    if begun is None and request.grant is not None:
+        # Recorded: a replay by a version with other tools must come to the same answer.
+        well_named(await recorded(ctx, "names", lambda: misnamed(request.grant, outside.tools)))
     return None
 
 
 @told
 async def standing(ctx: ObjectSharedContext) -> public.Shown:
+    """What `status` answers. Raises 404, and 410 past the retention."""
     begun, last = await state.begun(ctx, texts=True), await state.end(ctx)
     if isinstance(last, Tombstone):
         raise TerminalError(public.gone(ctx.key(), last), 410)
@@ -146,6 +157,8 @@ async def standing(ctx: ObjectSharedContext) -> public.Shown:
 
 @told
 async def decided(ctx: ObjectSharedContext, request: DecideRequest, who: str) -> public.Shown:
+    """Hands a decision to `Decision`, where anybody waits for it or may come to; what was recorded. Raises 404 and
+    409."""
     row = await state.run_row(ctx)
     asked = {question.key for question in row.questions} if row is not None else set()
     intent = await state.intent(ctx, request.key) if request.key not in asked else None
@@ -154,13 +167,21 @@ async def decided(ctx: ObjectSharedContext, request: DecideRequest, who: str) ->
     if intent is not None and intent.state in FINAL and not intent.rulings:
         raise TerminalError(f"{intent.tool} is {intent.state.value}; nobody waits for a decision on it.", 409)
     if await over(ctx, row):
-        raise TerminalError(f"run {ctx.key()} has ended; nobody waits for a decision on {request.key}.", 409)
+        raise TerminalError(too_late(ctx.key(), request.key, await state.intent(ctx, request.key)), 409)
     ruling = await ctx.object_call(take, ctx.key(), Decided(request=request, who=who))
     return {"recorded": True, **ruling.model_dump(mode="json")}
 
 
+def too_late(run_id: str, key: str, intent: Intent | None) -> str:
+    """What a decision is answered that comes after the end."""
+    if intent is None or not intent.rulings:
+        return f"run {run_id} has ended; nobody waits for a decision on {key}."
+    return f"run {run_id} has ended, and {key} was {intent.rulings[-1].decided()}."
+
+
 @told
 async def cancelling(ctx: ObjectSharedContext, request: CancelRequest, who: str) -> public.Shown:
+    """Says who cancels and cancels; what `cancel` answers, also where nothing is left to cancel. Raises 404."""
     begun, row = await state.begun(ctx), await state.run_row(ctx)
     if begun is None:
         raise TerminalError(f"no run has started under the id {ctx.key()!r}; a submitted one may be queued.", 404)
@@ -200,12 +221,14 @@ def checked(ctx: ObjectContext | ObjectSharedContext, body: Body | Refused) -> B
     """The body where it fits and the run id is one; raises 400 with the sentence otherwise."""
     if isinstance(body, Refused):
         raise TerminalError(f"the request does not fit: {body.sentence}", 400)
-    if not ctx.key().strip() or "/" in ctx.key() or len(ctx.key()) > RUN_ID_CHARS_MAX:
-        raise TerminalError(f"a run id has 1 to {RUN_ID_CHARS_MAX} characters and no slash.", 400)
+    check_run_id(ctx)
     return body
 
 
-RUN_ID_CHARS_MAX = 200
+def check_run_id(ctx: ObjectContext | ObjectSharedContext) -> None:
+    fault = run_id_fault(ctx.key())
+    if fault is not None:
+        raise TerminalError(fault, 400)
 
 
 def actor(ctx: ObjectSharedContext, outside: Outside) -> str:

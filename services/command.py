@@ -20,6 +20,7 @@ from services import vault
 from services.desk import ANSWER_S, Conflict, Desk, Unknown
 from services.exits import MEANINGS, Exit, of_run, of_status
 from services.follow import done, follow
+from services.names import run_id_fault
 from services.overview import Overview
 from services.report import Commands
 from services.restate_api import Admin, HandedOver, Ingress, Refused, Unanswered
@@ -31,7 +32,6 @@ LOOK_S = 0.3
 NO_WORKER = f"no worker has answered within {ANSWER_S:g} s."
 INTERRUPTED = 130
 """As a shell says it of a program that Ctrl-C ended."""
-RUN_ID_CHARS_MAX = 200
 EPILOG = "\n\n".join(("Exit codes:", *(f"{code.value}  {meaning}" for code, meaning in MEANINGS.items())))
 
 
@@ -101,9 +101,9 @@ def command(act: Callable[..., Exit]) -> Callable[..., None]:
         flags = [f"--{name}={url}" for name, url in (("ingress", ingress), ("admin", admin)) if url is not None]
         terminal = Terminal(Commands(tuple(flags)), as_json=as_json)
         with ending(terminal):
-            run_id = given.get("run_id", "-")
-            if not run_id.strip() or len(run_id) > RUN_ID_CHARS_MAX:
-                raise Misused(f"a run id has 1 to {RUN_ID_CHARS_MAX} characters.")
+            fault = run_id_fault(given["run_id"]) if "run_id" in given else None
+            if fault is not None:
+                raise Misused(fault)
             with closing(desk_of(load(), ingress, admin, who)) as desk:
                 raise typer.Exit(act(Seat(desk, terminal), **given))
 

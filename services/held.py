@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 
 def told(act: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """What cannot be read is told to who asks, who would otherwise wait until it can."""
+    """`act`, which tells its caller at once what cannot be read: the call would otherwise wait until it can."""
 
     @wraps(act)
     async def telling(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -109,6 +109,9 @@ class Said(Asked):
 
     role: Literal["user", "assistant"]
     text: str = Field(max_length=TASK_CHARS_MAX)
+    message: dict[str, JsonValue] | None = Field(
+        None, description="Of the assistant: `message` of the run's answer, so that the model gets its own fields back."
+    )
 
 
 EARLIER_MAX = 200
@@ -166,6 +169,10 @@ class Ruling(Kept):
 
     def sentence(self) -> str:
         return f"{self.choice.value} by {self.who}"
+
+    def decided(self) -> str:
+        """What whoever comes later is told."""
+        return f"decided already: {self.sentence()} at {self.at:.0f} (unix seconds)"
 
 
 class Question(Kept):
@@ -247,6 +254,8 @@ class RunEnd(Kept):
     reason: str
     detail: str = ""
     answer: str | None = None
+    message: dict[str, Plain] | None = None
+    """The reply that the answer is from, where it has fields beyond its text."""
     pass_number: int
     used: Used
     at: float

@@ -84,7 +84,7 @@ def decide(slots: Slots, request: DecideRequest, who: str, at: float) -> Taken |
         return Conflict(f"nobody has asked what became of this intent; {request.decision.value} does not fit")
     slot = waiting or (of_kind[-1] if of_kind else Slot(kind=kind, number=1))
     if slot.ruling is not None:
-        return Conflict(f"decided already: {slot.ruling.sentence()} at {slot.ruling.at:.0f} (unix seconds)")
+        return Conflict(slot.ruling.decided())
     if request.digest is not None and slot.question is not None and request.digest != slot.question.digest:
         return Conflict(f"the bytes that would be sent have the digest {slot.question.digest}, not {request.digest}")
     ruling = Ruling(

@@ -84,6 +84,7 @@ def session_objects(agent: VirtualObject) -> tuple[VirtualObject, Service]:
     @session.handler(name="history", kind="shared", output_serde=answers)
     async def history(ctx: ObjectSharedContext) -> public.Shown:
         """The messages that are kept, with their states and replies."""
+        check_id(ctx)
         kept = await told(conversation_of)(ctx)
         messages: list[JsonValue] = [shown(ctx.key(), message, kept) for message in kept.messages]
         return {"session_id": ctx.key(), "messages": messages, "dropped": kept.dropped}
@@ -91,6 +92,7 @@ def session_objects(agent: VirtualObject) -> tuple[VirtualObject, Service]:
     @session.handler(name="delete", output_serde=answers)
     async def delete(ctx: ObjectContext) -> public.Shown:
         """Forgets what was said. A message that works or waits stays; its run and its ledger are the run's own."""
+        check_id(ctx)
         key, kept = await recorded_key(ctx), await told(conversation_of)(ctx)
         still_open = tuple(kept.open())
         keep(ctx, Conversation(messages=still_open), key)
@@ -117,9 +119,13 @@ Start = Callable[[ObjectContext, Conversation, Message, str], None]
 def checked(ctx: ObjectContext, body: SendRequest | Refused) -> SendRequest:
     if isinstance(body, Refused):
         raise TerminalError(f"the request does not fit: {body.sentence}", 400)
+    check_id(ctx)
+    return body
+
+
+def check_id(ctx: ObjectContext | ObjectSharedContext) -> None:
     if not ctx.key().strip() or SEPARATOR in ctx.key() or "/" in ctx.key() or len(ctx.key()) > SESSION_ID_CHARS_MAX:
         raise TerminalError(f"a session id has 1 to {SESSION_ID_CHARS_MAX} characters, no slash and no tilde.", 400)
-    return body
 
 
 @told
@@ -156,5 +162,10 @@ async def ended(ctx: Context, carried: Carry, run: Any) -> Message:
     except TerminalError as error:
         return message.model_copy(update={"state": STUCK, "reason": f"its run did not end: {error.message}"})
     return message.model_copy(
-        update={"state": end["state"], "reply": end["answer"], "reason": end["detail"] or end["reason"]}
+        update={
+            "state": end["state"],
+            "reply": end["answer"],
+            "message": end.get("message"),
+            "reason": end["detail"] or end["reason"],
+        }
     )

@@ -53,6 +53,7 @@ def test_who_decided_stands_in_the_ledger(gated: World) -> None:
     assert [ruling["who"] for ruling in ended["ledger"][0]["rulings"]] == ["ada"]
     late = act(gated, run_id, "decide", {"key": key, "decision": "deny"}, {HEADER: "bob"})
     assert late.status_code == 409
+    assert f"run {run_id} has ended" in late.text and "approve by ada at" in late.text
 
 
 def test_who_cancelled_stands_in_the_end(gated: World) -> None:

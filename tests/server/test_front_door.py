@@ -1,11 +1,16 @@
 """The run id is the identity of a request, at our own front door too."""
 
+import re
+import shlex
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from typer.testing import CliRunner, Result
+
+from services import cli
 from tests.server.stand import KEYED, Stand, Way
 from tests.server.world import World, call, calls
 
@@ -78,8 +83,40 @@ def test_a_failed_run_stays_failed_and_says_how_to_start_anew(world: World) -> N
     assert (first["state"], first["replayed"]) == ("failed", False)
     assert (again["state"], again["replayed"], again["reason"]) == ("failed", True, first["reason"])
     assert world.model_requests(run_id) == 1
+    assert first["anew"] == again["anew"] == world.status(run_id)["anew"]
+    further = re.findall(r'"again": (\d+)', again["anew"])
+    assert further == ["2"]
     world.script({"content": "now"}, name=run_id)
-    assert world.run(run_id, task, again=2)["answer"] == "now"
+    third = world.run(run_id, task, again=int(further[0]))
+    assert third["answer"] == "now" and "anew" not in third
+
+
+def test_the_command_line_shows_how_to_start_anew(world: World) -> None:
+    """B47"""
+    run_id = world.run_id("pasted")
+    task = world.script({"status": 401, "body": {"error": {"message": "no"}}}, name=run_id)
+    at = {"PAWL_INGRESS": world.stack.at.ingress, "PAWL_ADMIN": world.stack.at.admin}
+
+    def pawl(*words: str) -> Result:
+        return CliRunner().invoke(cli.app, words, env=at)
+
+    command = f"python -m services.cli again {run_id}"
+    for words in (("run", run_id, task), ("submit", run_id, task), ("status", run_id)):
+        shown = pawl(*words)
+        assert shown.exit_code == 1 and f"{command}\n" in shown.stdout
+    world.script({"content": "now"}, name=run_id)
+    assert pawl(*shlex.split(command)[3:]).exit_code == 0
+    world.until(run_id, "completed")
+    assert command not in pawl("status", run_id).stdout
+
+
+@pytest.mark.parametrize("key", ["", " ", "a/b", "x" * 201], ids=["empty", "blank", "slash", "long"])
+def test_what_is_no_run_id_is_refused_by_every_handler(world: World, key: str) -> None:
+    task, decision = {"task": "t"}, {"key": "k", "decision": "approve"}
+    bodies = {"run": task, "submit": task, "status": None, "decide": decision, "cancel": {}, "forget": None}
+    for handler, body in bodies.items():
+        refused = world.post(key, handler, body)
+        assert refused.status_code == 400 and "a run id has 1 to 200 characters" in refused.text, handler
 
 
 @pytest.mark.parametrize("again", [0, 1, -1, 3, 2.5])

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.server.editions import says, status
 from tests.server.world import World, call, calls
@@ -55,6 +56,14 @@ def test_the_same_message_again_is_the_same_run_and_another_text_is_refused(worl
     assert world.model_requests() == 1
     assert send(world, key, "a/b", task).status_code == 400
     assert send(world, "x~y", "m1", task).status_code == 400
+
+
+@pytest.mark.parametrize("key", ["", " ", "x~y", "x" * 101], ids=["empty", "blank", "tilde", "long"])
+def test_what_is_no_session_id_is_refused_by_every_handler(world: World, key: str) -> None:
+    bodies = {"send": {"message_id": "m1", "text": "hello"}, "history": None, "delete": None}
+    for handler, body in bodies.items():
+        refused = world.stack.ingress.invoke("Session", key, handler, body, 5.0)
+        assert refused.status_code == 400 and "a session id has 1 to 100 characters" in refused.text, handler
 
 
 def test_nothing_waits_behind_a_run_that_waits_for_a_person(world: World) -> None:
