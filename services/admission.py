@@ -26,5 +26,11 @@ def ended_before(last: RunEnd | Tombstone | None, request: RunRequest, digest: s
     return None
 
 
+def well_named(misnamed: str) -> None:
+    """Raises 400 with the sentence about what a new run's grant names and is not there; empty where all is there."""
+    if misnamed:
+        raise TerminalError(f"the request does not fit: {misnamed}.", 400)
+
+
 def other_request(run_id: str) -> str:
     return f"run {run_id} was started with another request; use a new run id for a new task."

@@ -54,12 +54,18 @@ async def recorded_key(ctx: Context) -> str:
     """Name of the key that a short handler seals under; a step of its own, so that a replay after a change of keys
     writes the same."""
 
-    async def newest() -> str:
-        return in_use().newest
+    return await recorded(ctx, "key", lambda: in_use().newest)
+
+
+async def recorded(ctx: Context, name: str, say: Callable[[], str]) -> str:
+    """What `say` said when the step was first run, also where another version replays it."""
+
+    async def first() -> str:
+        return say()
 
     options: RunOptions[Any] = RunOptions(serde=codec(str))
-    name: str = await ctx.run_typed("key", newest, options)
-    return name
+    text: str = await ctx.run_typed(name, first, options)
+    return text
 
 
 class Journal:

@@ -15,7 +15,7 @@ from uuid import UUID
 from restate import ObjectContext, TerminalError
 
 from services import public, state
-from services.admission import ended_before, other_request
+from services.admission import ended_before, other_request, well_named
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.conversation import spoken
@@ -103,6 +103,7 @@ class Run:
         self._now(opened.at)
         root = await state.root(self.ctx)
         if root is None:
+            well_named(self.terms.misnamed)
             state.set_root(self.ctx, opened.candidate)
             self._open(Ledger(opened.candidate, 1))
         else:

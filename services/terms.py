@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from services.bucket import Rate
+from services.grants import closed, misnamed, narrowed
 from services.limits import Limits
 from services.messages import Grant, Kept, RunRequest
 from services.moves import Caps
@@ -32,6 +33,9 @@ class Terms(Kept):
     patience: dict[str, JsonValue]
     instructions: str
     rates: dict[str, Rate] = Field(default_factory=dict)
+    misnamed: str = ""
+    """What the request's grant names that was not there; a run that begins with it is refused, one that has begun goes
+    on."""
 
     def caps(self) -> Caps:
         return Caps(self.unknown, self.key_lifetime_s)
@@ -50,7 +54,7 @@ def terms_of(outside: Outside, request: RunRequest) -> Terms:
     """The settings, and what the request asks for where it may."""
     return Terms(
         limits=tightened(outside.limits, request),
-        grant=request.grant or outside.grant,
+        grant=closed(narrowed(outside.grant, request.grant), outside.tools),
         approve_above_cents=dict(outside.people.approve_above_cents),
         approval_expires_s=outside.people.approval_expires_s,
         unknown=request.unknown or outside.caps.unknown,
@@ -58,6 +62,7 @@ def terms_of(outside: Outside, request: RunRequest) -> Terms:
         patience=outside.provider.model_dump(mode="json", include=set(PATIENCE)),
         instructions=outside.instructions,
         rates=dict(outside.rates),
+        misnamed=misnamed(request.grant, outside.tools),
     )
 
 
