@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import structlog
-from restate import InvocationRetryPolicy, ObjectContext, Service, VirtualObject
+from restate import InvocationRetryPolicy, ObjectContext, Service, TerminalError, VirtualObject
 
 from services import public, tables
 from services.codec import AnswerCodec, codec
@@ -50,6 +50,9 @@ def lookout_object(outside: Outside, notices: Service, admin: str, stuck_s: floa
     @lookout.handler(name="look", output_serde=answers)
     async def look(ctx: ObjectContext) -> public.Shown:
         """Looks for stuck runs, and has somebody told of those that are new."""
+        if ctx.key() != KEY:
+            # Another would remember nothing of what was told, and tell it again.
+            raise TerminalError(f"there is one {NAME}, and its key is {KEY}.", 404)
         if outside.people.webhook_path is None:
             return {"looked": False, "reason": "nobody is to be told: PAWL_WEBHOOK_URL is not set"}
         at, serde = await ctx.time(), codec(Memory)

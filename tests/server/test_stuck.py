@@ -131,6 +131,8 @@ def test_anybody_may_ask_for_a_look_and_it_is_made_once(watched: Watched) -> Non
     answers = [httpx.post(url, timeout=20, trust_env=False).json() for _ in range(20)]
     assert sum(answer["looked"] for answer in answers) <= 3
     watched.told(run_id, "stuck")
+    for other in ("", "another"):
+        assert world.stack.ingress.invoke("Lookout", other, "look").status_code == 404
 
 
 def test_a_look_that_is_stuck_itself_does_not_stop_the_looking(watched: Watched) -> None:
