@@ -54,15 +54,29 @@ def refusal(
 
 def missing_fields(messages: list[Any], scripts: list[tuple[str, Script]]) -> str | None:
     """The first field beyond the API's own that a script sent and that did not come back as it was."""
+    last_user = max((at for at, each in enumerate(messages) if _role(each) == "user"), default=-1)
     for at, message in enumerate(messages):
-        if not isinstance(message, dict) or message.get("role") != "assistant":
+        if _role(message) != "assistant":
             continue
         chosen = choose(messages[:at], scripts)
-        candidates = [reply for reply in possible(chosen.reply) if reply.is_message()]
+        replies = [chosen.reply] if at > last_user else _of_its_kind(message, chosen, scripts)
+        candidates = [each for reply in replies for each in possible(reply) if each.is_message()]
         missing = [_missing(assistant_message(chosen, reply), message) for reply in candidates]
         if missing and all(missing):
             return f"messages[{at}]: the field {missing[0]} did not come back as it was sent"
     return None
+
+
+def _of_its_kind(came: dict[str, Any], chosen: Chosen, scripts: list[tuple[str, Script]]) -> list[Reply]:
+    """What an earlier conversation's message may have been: its turns with calls may have been left out as a whole."""
+    script = dict(scripts).get(chosen.script) if chosen.script is not None else None
+    if script is None or came.get("tool_calls"):
+        return [chosen.reply]
+    return [chosen.reply, *(reply for reply in script.replies[chosen.turn :] if not reply.tool_calls)]
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, dict) else None
 
 
 def _missing(sent: dict[str, Any], came: dict[str, Any]) -> str | None:

@@ -9,11 +9,14 @@ Must not know: Restate, how a run is carried out.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from services.ledger import without_keys
 from services.messages import SCHEMA, TASK_CHARS_MAX, Asked, Kept, Said
+from services.raw import carried
 from services.transcript import Replied, Told
+from tools.plain import Plain
+from tools.request import canonical_text
 
 MESSAGES_MAX = 200
 """Kept of a conversation. A person scrolls back that far and no further."""
@@ -42,11 +45,14 @@ class Message(Kept):
     text: str
     state: str = "queued"
     reply: str | None = None
+    message: dict[str, Plain] | None = None
+    """The model's own message, where it holds more than the reply."""
     reason: str = ""
 
     @property
     def chars(self) -> int:
-        return len(self.text) + len(self.reply or "") + len(self.reason)
+        own = len(canonical_text(self.message)) if self.message is not None else 0
+        return len(self.text) + len(self.reply or "") + len(self.reason) + own
 
 
 class Conversation(Kept):
@@ -142,13 +148,16 @@ def earlier(conversation: Conversation, message_id: str) -> tuple[Said, ...]:
             continue
         why = without_keys(message.reason)
         answer = message.reply or f"(not answered: {message.state}. {why})".replace(". )", ")")
-        said += [Said(role="user", text=message.text), Said(role="assistant", text=answer[:TASK_CHARS_MAX])]
+        said.append(Said(role="user", text=message.text))
+        said.append(Said(role="assistant", text=answer[:TASK_CHARS_MAX], message=message.message))
     return tuple(said[-2 * SHOWN_MAX :])
 
 
 def spoken(earlier: Sequence[Said]) -> tuple[Told | Replied, ...]:
     """What was said before, as the entries of a transcript."""
-    return tuple(
-        Told(said.text) if said.role == "user" else Replied(0, {"role": "assistant", "content": said.text})
-        for said in earlier
-    )
+    return tuple(Told(said.text) if said.role == "user" else Replied(0, _reply(said)) for said in earlier)
+
+
+def _reply(said: Said) -> dict[str, JsonValue]:
+    own = {} if said.message is None else carried(said.message)
+    return {"content": said.text, **own, "role": "assistant"}

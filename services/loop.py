@@ -28,9 +28,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from pydantic import JsonValue
+
 from services.calls import Call, Fault, bad_streak, judged
 from services.limits import REASONS, Limits, allowed, reached
 from services.provider import Provider
+from services.raw import beyond_text
 from services.reason import Limit, Reason
 from services.reply import cap_text
 from services.transcript import Answered, Replied, Told, Transcript
@@ -68,9 +71,10 @@ class CallTools:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The task is done, and this is the answer."""
+    """The task is done, and this is the answer. `message` is the reply that it is from, where it holds more."""
 
     answer: str
+    message: dict[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ def _after_reply(
         return CallTools(reply.turn, judged(reply, transcript.ids.of[-1], toolset, limits))
     if streak:
         return _next_turn(transcript, limits, provider)
-    return Finish(cap_text(reading.text, limits.answer_bytes))
+    return Finish(cap_text(reading.text, limits.answer_bytes), beyond_text(reply.raw))
 
 
 def _next_turn(transcript: Transcript, limits: Limits, provider: Provider) -> Decision:

@@ -6,7 +6,9 @@ cannot be used anyway, and still counts as too large. All other fields stay the 
 Must not know: what the message means, limits of a run.
 """
 
+import json
 import math
+from collections.abc import Mapping
 
 from pydantic import JsonValue
 
@@ -18,6 +20,8 @@ DEPTH_MAX = 64
 ARGUMENTS_KEPT_BYTES = 200_000
 # Several times the longest answer that a run gives.
 CONTENT_KEPT_BYTES = 400_000
+# A long reasoning with its signature. A session carries up to twenty of them with each message.
+CARRIED_BYTES = 64_000
 
 
 def clean(value: object) -> JsonValue:
@@ -52,6 +56,21 @@ def bounded(raw: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if isinstance(older, dict):
         result["function_call"] = _bounded_function(older)
     return result
+
+
+def beyond_text(raw: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+    """The final message of a run, to be sent back when the conversation goes on: None where its text is all that it
+    holds, or where it is too large to be carried along."""
+    more = [value for name, value in raw.items() if name not in ("role", "content") and value]
+    if not more or len(json.dumps(raw, ensure_ascii=False).encode()) > CARRIED_BYTES:
+        return None
+    return dict(raw)
+
+
+def carried(message: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The same as it comes from a caller: clean, and without calls, whose results nobody has any more."""
+    kept = {name: value for name, value in message.items() if name not in ("tool_calls", "function_call")}
+    return bounded({text(name): clean(value) for name, value in kept.items()})
 
 
 def _bounded_call(call: JsonValue) -> JsonValue:

@@ -140,8 +140,9 @@ class Run:
                 self._now(self._turn.at)
                 self.transcript = self.transcript.add(Answered(number, texts, self.at))
                 return None
-            case Finish(answer):
-                return self._end(RunState.COMPLETED, "done", answer=answer)
+            case Finish(answer, message):
+                end = self._end(RunState.COMPLETED, "done", answer=answer)
+                return end.model_copy(update={"message": None if encrypts() else message})
             case Refuse(text):
                 return self._end(RunState.REFUSED, "refused", text, answer=text)
             case GiveUp(reason, text):

@@ -58,8 +58,9 @@ def shown(session_id: str, message: Message, kept: Conversation) -> public.Shown
     if message.state == "queued" and works is not None:
         run_id = run_id_of(session_id, works.message_id)
         reason = f"waits for message {works.message_id}: the status of run {run_id} says what that waits for"
+    own = {"message"} if message.message is None else None
     return {
-        **message.model_dump(mode="json"),
+        **message.model_dump(mode="json", exclude=own),
         "reason": reason,
         "run_id": run_id_of(session_id, message.message_id),
     }

@@ -154,6 +154,16 @@ def test_a_reply_that_came_at_a_later_attempt_must_come_back_like_any_other() ->
     assert missing_fields([USER, FINAL, USER], [("s", script)]) is not None
 
 
+def test_the_end_of_an_earlier_conversation_may_come_back_without_its_turns_with_calls() -> None:
+    """B11."""
+    sent = {"content": "done", "extra": {"reasoning_content": "so"}}
+    script = Script.model_validate({"match": "hello", "replies": [*THINKING.replies[:1], sent]})
+    following = {"role": "user", "content": "something else"}
+    assert missing_fields([USER, {**FINAL, "reasoning_content": "so"}, following], [("s", script)]) is None
+    assert missing_fields([USER, FINAL, following], [("s", script)]) is not None
+    assert missing_fields([USER, {**FINAL, "reasoning_content": "so"}], [("s", script)]) is not None
+
+
 def test_fields_of_an_earlier_conversation_must_come_back_too() -> None:
     """B11."""
     lost = calling(call("call_0_0"))

@@ -46,6 +46,27 @@ def test_a_message_is_answered_and_the_next_one_sees_the_conversation(world: Wor
     assert said == [first, "hello", second]
 
 
+def test_what_the_model_said_beside_its_answer_comes_back_the_next_day(world: World) -> None:
+    """B11: the worker that goes on with the conversation has it from the state only."""
+    world.stack.model.json("PUT", "/switches", {"strict": True, "require_fields": True})
+    key = session(world)
+    thought = {"reasoning_content": "looked it up,\nthen {done} 😀", "signature": "c2ln+=="}
+    order = call("look_up_order", order_id="9", extra_content={"thought": "x"})
+    first = world.script(calls(order), {"content": "shipped", "extra": thought})
+    second = world.script({"content": "again"}, name="t")
+    send(world, key, "m1", first)
+    until(world, key, "completed")
+    for worker in world.stack.workers:
+        worker.kill()
+        worker.start()
+    send(world, key, "m2", second)
+    messages = until(world, key, "completed", "completed")
+    assert [message["reply"] for message in messages] == ["shipped", "again"]
+    rows = [row for row in world.stack.model.requests() if row["script"] == f"{world.tag}-t"]
+    said = world.stack.model.json("GET", f"/requests/{rows[-1]['n']}")["body"]["messages"]
+    assert {"role": "assistant", "content": "shipped", **thought} in said
+
+
 def test_the_same_message_again_is_the_same_run_and_another_text_is_refused(world: World) -> None:
     """B47"""
     key, task = session(world), world.script({"content": "hello"})

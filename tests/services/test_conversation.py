@@ -1,5 +1,7 @@
 """A conversation's order, its limits, and what the model is shown of it."""
 
+from typing import Any
+
 from services.conversation import (
     CHARS_MAX,
     MESSAGES_MAX,
@@ -14,7 +16,11 @@ from services.conversation import (
     earlier,
     over,
     send,
+    spoken,
 )
+from services.messages import Said
+from services.raw import CARRIED_BYTES, beyond_text
+from services.transcript import Replied
 
 
 def request(name: str, text: str = "words") -> SendRequest:
@@ -88,6 +94,26 @@ def test_the_model_is_shown_questions_with_their_answers_and_no_more_than_allowe
         messages=tuple(Message(message_id=f"m{n}", text="t", state="completed", reply="r") for n in range(100))
     )
     assert len(earlier(many, "new")) == 2 * SHOWN_MAX
+
+
+def test_the_model_gets_its_own_message_back_where_it_held_more_than_the_reply() -> None:
+    own = {"role": "assistant", "content": "long answer", "reasoning_content": "so \ud800"}
+    calling: dict[str, Any] = {**own, "tool_calls": [{"id": "1"}]}
+    said = (
+        Said(role="user", text="a"),
+        Said(role="assistant", text="long", message=calling),
+        Said(role="assistant", text="short"),
+    )
+    _, first, second = spoken(said)
+    assert isinstance(first, Replied) and first.raw == {**own, "reasoning_content": "so \ufffd"}
+    assert isinstance(second, Replied) and second.raw == {"role": "assistant", "content": "short"}
+
+
+def test_a_message_is_carried_along_only_where_it_holds_more_than_its_text() -> None:
+    plain: dict[str, Any] = {"role": "assistant", "content": "x", "refusal": None, "annotations": []}
+    assert beyond_text(plain) is None
+    assert beyond_text({**plain, "reasoning_content": "hm"}) == {**plain, "reasoning_content": "hm"}
+    assert beyond_text({**plain, "reasoning_content": "h" * CARRIED_BYTES}) is None
 
 
 def test_long_texts_are_kept_to_a_size_and_what_is_open_stays() -> None:
