@@ -47,6 +47,10 @@ KEYED = Kind("keyed", "charge", "charge_card", keyed=True)
 FOUND = Kind("once_with_find", "transfer", "transfer_money")
 ONCE = Kind("once_without_find", "sms", "send_sms")
 KINDS = (READ, SET, KEYED, FOUND, ONCE)
+REFUND = Kind("refund", "refund", "refund_payment", keyed=True)
+EMAIL = Kind("email", "email", "send_email", keyed=True)
+MORE_KEYED = (REFUND, EMAIL)
+"""The other tools whose receiver takes notice of keys."""
 
 
 def arguments(kind: Kind, subject: str) -> dict[str, Any]:
@@ -57,6 +61,10 @@ def arguments(kind: Kind, subject: str) -> dict[str, Any]:
             return {"customer_id": subject, "fields": {"subject": subject}}
         case "charge":
             return {"customer_id": subject, "amount_cents": 1200, "memo": subject}
+        case "refund":
+            return {"payment_id": subject, "amount_cents": 1200, "reason": subject}
+        case "email":
+            return {"to": "ada@example.test", "subject": "receipt", "body": subject}
         case "transfer":
             return {"to_account": subject, "amount_cents": 1200}
         case _:
@@ -111,6 +119,8 @@ class Stand(World):
     """World with a relay before the workers."""
 
     relay: Relay = field(kw_only=True)
+    kinds: tuple[Kind, ...] = field(default=KINDS, kw_only=True)
+    """Of these a run is begun, where nothing else is said."""
 
     @property
     def a(self) -> Process:
@@ -140,7 +150,7 @@ class Stand(World):
 
     def begin(self, *kinds: Kind, **more: Any) -> dict[Kind, Cell]:
         """Submits one run of each kind, one call each."""
-        return {kind: self.begin_one(kind, **more) for kind in kinds or KINDS}
+        return {kind: self.begin_one(kind, **more) for kind in kinds or self.kinds}
 
     def begin_one(self, kind: Kind, *further: dict[str, Any], **more: Any) -> Cell:
         run_id = self.run_id(kind.effect)
@@ -155,7 +165,7 @@ class Stand(World):
         return self.stack.add_worker(target, {**QUICK, **env})
 
     def gates(self, point: GatePoint, *kinds: Kind, times: int = 1) -> list["Held"]:
-        return [Held.arm(self, kind.effect, point, times) for kind in kinds or KINDS]
+        return [Held.arm(self, kind.effect, point, times) for kind in kinds or self.kinds]
 
     def model_gate(self, point: GatePoint, times: int) -> "Held":
         row = self.stack.model.json("POST", "/gates", {"effect": "chat", "point": point, "times": times})
@@ -225,4 +235,20 @@ def standing(folder: Path, env: Mapping[str, str]) -> Iterator[tuple[Stack, Rela
         yield stack, relay
 
 
-__all__ = ["FOUND", "KEYED", "KINDS", "ONCE", "READ", "SET", "Cell", "Held", "Kind", "Stand", "Way", "standing"]
+__all__ = [
+    "EMAIL",
+    "FOUND",
+    "KEYED",
+    "KINDS",
+    "MORE_KEYED",
+    "ONCE",
+    "READ",
+    "REFUND",
+    "SET",
+    "Cell",
+    "Held",
+    "Kind",
+    "Stand",
+    "Way",
+    "standing",
+]

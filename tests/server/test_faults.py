@@ -9,23 +9,24 @@ import pytest
 
 from lab.relay import Relay
 from lab.stack import Stack
-from tests.server.faults import FAULTS, Cells, killed_at
-from tests.server.stand import KEYED, KINDS, Cell, Kind, Stand
+from tests.server.faults import FAULTS, Cells
+from tests.server.faults.kills import killed_at
+from tests.server.stand import KEYED, KINDS, MORE_KEYED, Cell, Kind, Stand
 
 
 class Performed:
-    """Each fault is brought once for all five classes."""
+    """Each fault is brought once for all kinds that are played together."""
 
     def __init__(self, stack: Stack, relay: Relay) -> None:
         self.stack, self.relay = stack, relay
-        self.cells: dict[str, Cells] = {}
+        self.cells: dict[tuple[str, tuple[Kind, ...]], Cells] = {}
 
-    def cell(self, name: str, kind: Kind) -> Cell:
-        if name not in self.cells:
-            stand = Stand(self.stack, 1000 + len(self.cells), relay=self.relay)
+    def cell(self, name: str, kind: Kind, together: tuple[Kind, ...] = KINDS) -> Cell:
+        if (name, together) not in self.cells:
+            stand = Stand(self.stack, 1000 + len(self.cells), relay=self.relay, kinds=together)
             stand.restore()
-            self.cells[name] = FAULTS[name].act(stand)
-        return self.cells[name][kind]
+            self.cells[name, together] = FAULTS[name].act(stand)
+        return self.cells[name, together][kind]
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +39,19 @@ def performed(place: tuple[Stack, Relay]) -> Performed:
     "name", [pytest.param(name, marks=[pytest.mark.long] if known.long else []) for name, known in FAULTS.items()]
 )
 def test_an_effect_is_made_once_or_a_person_is_asked(performed: Performed, name: str, kind: Kind) -> None:
-    """B45"""
+    """B45. The frozen ones and the one that is cut off are B30, the errors that the receiver stores B39."""
     cell = performed.cell(name, kind)
     judge(cell, FAULTS[name].expected[KINDS.index(kind)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", MORE_KEYED, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", [name for name in FAULTS if name.startswith("killed_")])
+def test_a_kill_of_the_worker_at_any_point_doubles_no_refund_and_no_mail(
+    performed: Performed, name: str, kind: Kind
+) -> None:
+    """B45"""
+    judge(performed.cell(name, kind, MORE_KEYED), FAULTS[name].expected[KINDS.index(KEYED)])
 
 
 def judge(cell: Cell, expected: str) -> None:
