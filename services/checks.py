@@ -59,7 +59,7 @@ class Check:
 def checks(settings: Settings, worker: str, *, ask_model: bool = False, inside: bool = False) -> Iterator[Check]:
     """All of them, in the order in which one depends on the other. `inside`: not those of what others run."""
     yield python()
-    yield listening(settings.listen)
+    yield serving(worker, own=same_address(worker, f"http://{settings.listen}"))
     fleet = Fleet(settings.admin)
     try:
         reachable = restate(fleet)
@@ -91,28 +91,30 @@ def python() -> Check:
     return Check("versions", State.OK, seen)
 
 
-def listening(listen: str) -> Check:
-    """The worker's own port: it serves there, the port is free for it, or somebody else has it."""
-    host, _, port = listen.rpartition(":")
-    host = "127.0.0.1" if host == "0.0.0.0" else host
+def serving(worker: str, *, own: bool) -> Check:
+    """Who is at the worker's address. `own`: it is that of PAWL_LISTEN, where a worker of this machine is to be; any
+    other need be reached by Restate alone, and `registration` says whether it is."""
+    url = worker.rstrip("/").replace("//0.0.0.0:", "//127.0.0.1:")
     try:
-        answer = httpx.get(f"http://{host}:{port}/health", timeout=LOOK_S, trust_env=False)
+        answer = httpx.get(f"{url}/health", timeout=LOOK_S, trust_env=False)
     except httpx.ConnectError as error:
-        return Check(
-            "worker", State.WRONG, f"nothing listens at {listen}: {cause_of(error)}", "start it: python -m services"
-        )
-    except httpx.HTTPError as error:
-        return taken(listen, cause_of(error))
+        seen = f"nothing listens at {worker}: {cause_of(error)}"
+        if own:
+            return Check("worker", State.WRONG, seen, "start it: python -m services")
+        return Check("worker", State.NOTE, f"seen from here, {seen}", "see `registration`: Restate must reach it")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return taken(worker, str(error) or type(error).__name__, own=own)
     if answer.status_code == 503:
-        return Check("worker", State.NOTE, f"the worker at {listen} is leaving", "start it again when it has left")
+        return Check("worker", State.NOTE, f"the worker at {worker} is leaving", "start it again when it has left")
     if answer.is_success and "restate-sdk" in answer.headers.get("x-restate-server", ""):
-        return Check("worker", State.OK, f"serves at {listen}")
-    return taken(listen, f"status {answer.status_code}")
+        return Check("worker", State.OK, f"serves at {worker}")
+    return taken(worker, f"status {answer.status_code}", own=own)
 
 
-def taken(listen: str, answer: str) -> Check:
-    seen = f"{listen} is taken by something that is no worker ({answer})"
-    return Check("worker", State.WRONG, seen, "set PAWL_LISTEN to a free address, or end what is there")
+def taken(worker: str, answer: str, *, own: bool) -> Check:
+    seen = f"{worker} is taken by something that is no worker ({answer})"
+    remedy = "set PAWL_LISTEN to a free address, or end what is there" if own else "give --worker the worker's address"
+    return Check("worker", State.WRONG, seen, remedy)
 
 
 def restate(fleet: Fleet) -> Check:

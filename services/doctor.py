@@ -40,6 +40,8 @@ def main(
     """Check versions, ports, Restate, registration, time-outs, retentions, receiver and model."""
     try:
         settings = load()
+        if worker is not None and not worker.startswith(("http://", "https://")):
+            raise BadSettings(f"an address begins with http:// or https://, {worker!r} does not.")
     except BadSettings as error:
         print(f"pawl: {error}", file=sys.stderr)
         raise typer.Exit(2) from None

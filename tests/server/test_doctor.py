@@ -120,8 +120,23 @@ def test_a_port_that_somebody_else_has_is_named(place: World) -> None:
     assert f"{listen} is taken by something that is no worker" in found["worker"][0]["seen"]
 
 
+def test_the_address_that_is_named_is_the_one_that_is_looked_at(place: World) -> None:
+    free = f"127.0.0.1:{free_port()}"
+    url = place.stack.url(place.stack.workers[0])
+    code, found = doctor(place, "--worker", url, PAWL_LISTEN=free)
+    assert (code, found["worker"][0]["seen"]) == (0, f"serves at {url}")
+    code, found = doctor(place, "--worker", f"http://{free}")
+    (worker,) = found["worker"]
+    assert (worker["state"], f"http://{free}" in worker["seen"]) == ("note", True)
+    assert code == 1 and f"http://{free} is not registered" in found["registration"][0]["seen"]
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        named = f"http://127.0.0.1:{other.getsockname()[1]}"
+        assert named in doctor(place, "--worker", named)[1]["worker"][0]["seen"]
+
+
 def test_a_wrong_setting_is_one_sentence_and_exit_code_2(place: World) -> None:
     assert doctor(place, PAWL_MAX_TURNS="none")[0] == 2
+    assert doctor(place, "--worker", "localhost:9080")[0] == 2
 
 
 def test_other_code_at_a_registered_address_turns_registration_red(place: World, tmp_path: Path) -> None:
