@@ -61,7 +61,10 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
     @agent.handler(name="run", input_serde=BodyCodec(RunRequest), output_serde=answers)
     async def run(ctx: ObjectContext, body: RunRequest) -> public.Shown:
         """Runs the task to its end; queues behind one that is running under the same id."""
-        shown, pass_number = await Run(ctx, checked(ctx, body), outside, tell).answer()
+        try:
+            shown, pass_number = await Run(ctx, checked(ctx, body), outside, tell).answer()
+        finally:
+            outside.watch.left(ctx.key())
         if pass_number is not None:
             delay = timedelta(seconds=outside.retention_s)
             ctx.object_send(bury, ctx.key(), Bury(pass_number=pass_number), send_delay=delay)

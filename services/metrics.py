@@ -15,7 +15,8 @@ from services.watch import Stepped
 
 SECONDS = (0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 """From a step that does nothing to the longest that one model call may take."""
-STATES = ("completed", "failed", "refused", "cancelled")
+ENDED = ("completed", "failed", "refused", "cancelled")
+OPEN = ("running", "waiting_until", "waiting_approval", "outcome_unknown")
 
 
 class PortTaken(Exception):
@@ -30,10 +31,11 @@ class Metrics:
         ProcessCollector(registry=registry)
         self._started = Counter("pawl_runs_started", "Passes that this worker has begun.", registry=registry)
         self._ended = Counter("pawl_runs_ended", "Passes that this worker has ended.", ["state"], registry=registry)
-        self._waiting = Gauge(
-            "pawl_runs_waiting",
-            "Runs that this worker has last seen waiting for people: without those that another has taken over or that "
-            "have not been replayed since this one started.",
+        self._standing = Gauge(
+            "pawl_runs",
+            "Runs by the state in which this worker has last seen them: one that waits and that another has taken over "
+            "still counts, one that was not replayed since this one started does not yet.",
+            ["state"],
             registry=registry,
         )
         self._in_flight = Gauge("pawl_steps_in_flight", "Steps that run at this moment.", registry=registry)
@@ -51,8 +53,10 @@ class Metrics:
             ["tool", "effect", "state"],
             registry=registry,
         )
-        for state in STATES:
+        for state in ENDED:
             self._ended.labels(state)
+        for state in OPEN:
+            self._standing.labels(state)
         self._children: dict[tuple[str, ...], Any] = {}
 
     def stepped(self, step: Stepped) -> None:
@@ -69,8 +73,8 @@ class Metrics:
     def ended(self, state: str) -> None:
         self._child(self._ended, state).inc()
 
-    def waiting(self, runs: int) -> None:
-        self._waiting.set(runs)
+    def standing(self, state: str, more: int) -> None:
+        self._child(self._standing, state).inc(more)
 
     def _child(self, metric: Any, *labels: str) -> Any:
         """`metric.labels` takes a lock and builds a tuple of texts; a look-up here is a tenth of that."""

@@ -15,8 +15,6 @@ from restate.server_context import restate_context_is_replaying
 
 from services.messages import Intent, RunEnd, RunState
 
-WAITS = frozenset({RunState.WAITING_APPROVAL, RunState.OUTCOME_UNKNOWN})
-"""States of a run that wait for people."""
 QUIET = frozenset({"look"})
 """Kinds of steps that come again and again and are of no run."""
 
@@ -55,7 +53,7 @@ class Counts(Protocol):
     def stepped(self, step: Stepped) -> None: ...
     def settled(self, tool: str, effect: str, state: str) -> None: ...
     def ended(self, state: str) -> None: ...
-    def waiting(self, runs: int) -> None: ...
+    def standing(self, state: str, more: int) -> None: ...
 
 
 class Steps(Protocol):
@@ -73,7 +71,8 @@ class Watch:
         self._texts: bool = self._log.is_enabled_for(logging.DEBUG)
         self._counts = counts
         self._spans = spans
-        self._waiting: set[str] = set()
+        self._states: dict[str, RunState] = {}
+        """Of the runs that have not ended, as last seen here."""
 
     def stepped(self, step: Stepped, value: object) -> None:
         """A step has run to its end here. `value` is what it yielded, None where it raised."""
@@ -107,18 +106,12 @@ class Watch:
 
     def shown(self, run_id: str, state: RunState, keys: tuple[str, ...]) -> None:
         """A run stands in another state. Also told while replayed: who waits is known from that after a restart."""
-        known = len(self._waiting)
-        if state in WAITS:
-            self._waiting.add(run_id)
-        else:
-            self._waiting.discard(run_id)
-        if self._counts is not None and len(self._waiting) != known:
-            self._counts.waiting(len(self._waiting))
+        self._stand(run_id, state)
         if state is not RunState.RUNNING and not replaying():
             self._log.info("run waits", run_id=run_id, state=state.value, keys=list(keys))
 
     def ended(self, run_id: str, end: RunEnd) -> None:
-        self.shown(run_id, RunState.RUNNING, ())
+        self._stand(run_id, None)
         if replaying():
             return
         used = end.used
@@ -134,6 +127,22 @@ class Watch:
         )
         if self._counts is not None:
             self._counts.ended(end.state.value)
+
+    def left(self, run_id: str) -> None:
+        """The handler is gone, for good or until what the run waits for has come: nothing runs here any more."""
+        if self._states.get(run_id) is RunState.RUNNING:
+            self._stand(run_id, None)
+
+    def _stand(self, run_id: str, state: RunState | None) -> None:
+        before = self._states.pop(run_id, None)
+        if state is not None:
+            self._states[run_id] = state
+        if self._counts is None or state is before:
+            return
+        if before is not None:
+            self._counts.standing(before.value, -1)
+        if state is not None:
+            self._counts.standing(state.value, 1)
 
     def asked(self, what: str, run_id: str, who: str, **more: object) -> None:
         """Somebody has decided, or cancelled."""

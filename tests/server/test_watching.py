@@ -88,7 +88,8 @@ def test_who_decides_and_who_cancels_is_told_once(watched: tuple[World, str]) ->
     run_id = world.run_id()
     world.submit(run_id, pay(world, "asked"), grant={"approve_above_cents": {"charge_card": -1}})
     key = world.until(run_id, "waiting_approval")["ledger"][0]["key"]
-    world.wait(lambda: scraped(url)["pawl_runs_waiting",] == 1, "the gauge")
+    world.wait(lambda: scraped(url)["pawl_runs", "waiting_approval"] == 1, "the gauge")
+    assert scraped(url)["pawl_runs", "running"] == 0
     world.decide(run_id, key, "deny")
     world.until(run_id, "completed")
     told = lines(world, run_id)
@@ -100,7 +101,7 @@ def test_who_decides_and_who_cancels_is_told_once(watched: tuple[World, str]) ->
     ]
     decided = next(line for line in told if line["event"] == "decided")
     assert (decided["key"], decided["decision"], decided["who"]) == (key, "deny", "somebody")
-    assert scraped(url)["pawl_runs_waiting",] == 0
+    assert scraped(url)["pawl_runs", "waiting_approval"] == scraped(url)["pawl_runs", "running"] == 0
 
 
 def test_no_arguments_no_texts_and_no_secrets_are_logged(watched: tuple[World, str]) -> None:
