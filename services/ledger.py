@@ -203,7 +203,12 @@ def beyond_grant(ledger: Ledger, intent: Intent, tool: Tool, grant: Grant) -> st
     amount = intent.amount_cents
     if amount is None:
         return None
-    if grant.currency is not None and intent.currency is not None and intent.currency != grant.currency:
+    if grant.currency is not None and intent.currency is None:
+        return (
+            f"{tool.name} was not run: this run may move {grant.currency} only, and {tool.name} does not say in which"
+            " currency it moves money."
+        )
+    if grant.currency is not None and intent.currency != grant.currency:
         return f"{tool.name} was not run: this run may move {grant.currency} only, not {intent.currency}."
     if grant.each_cents is not None and amount > grant.each_cents:
         return f"{tool.name} was not run: {amount} cents is above the {grant.each_cents} that one effect may move."

@@ -191,6 +191,18 @@ class TestGrant:
         _, (made,) = planned(fresh(), ask(currency="USD"), grant=Grant(currency="EUR"))
         assert isinstance(made, Say) and "EUR only" in made.text
 
+    @pytest.mark.parametrize(("grant", "leaves"), [(Grant(currency="EUR"), False), (Grant(each_cents=100), True)])
+    def test_what_does_not_say_its_currency_is_not_within_one(self, grant: Grant, leaves: bool) -> None:
+        refund = ask("refund_payment", payment_id="pay_1", amount_cents=100, reason="")
+        _, (made,) = planned(fresh(), refund, grant=grant)
+        assert isinstance(made, Go if leaves else Say)
+        if isinstance(made, Say):
+            assert "EUR only" in made.text and "refund_payment does not say in which currency" in made.text
+
+    def test_a_currency_holds_nothing_back_that_moves_no_money(self) -> None:
+        _, (made,) = planned(fresh(), ask("send_sms", to="+491", text="x"), grant=Grant(currency="EUR"))
+        assert isinstance(made, Go)
+
     def test_a_refused_amount_is_refused_before_a_person_is_asked(self) -> None:
         grant = Grant(each_cents=50, approve_above_cents={"charge_card": -1})
         _, (made,) = planned(fresh(), ask(), grant=grant)
@@ -241,7 +253,7 @@ def test_keys_that_a_receiver_sends_back_are_taken_out_of_its_text() -> None:
     ledger, (first,) = planned(fresh(), ask())
     key, other = intent_of(first).key, "11111111-2222-3333-4444-555555555555"
     written = f'{{"reference":"{key}","again":"{key.upper()}","plain":"{key.replace("-", "")}","id":"{other}"}}'
-    assert unkeyed(written, ledger.rows | {key: intent_of(first)}) == (
+    assert unkeyed(written, {**ledger.rows, key: intent_of(first)}) == (
         f'{{"reference":"(key)","again":"(key)","plain":"(key)","id":"{other}"}}'
     )
     assert unkeyed(written, {}) == written
