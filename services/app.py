@@ -4,10 +4,11 @@ Rule: no I/O here; what needs the network or a running loop is opened later.
 Must not know: the environment, the server that carries the application.
 """
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from restate import Service, VirtualObject, app
 from restate.server_types import RestateAppT
 
@@ -18,6 +19,7 @@ from services.busy import Busy
 from services.deadlines import Timeouts, fault
 from services.decision import decision
 from services.doorway import Doorway
+from services.grants import no_such_tool
 from services.limits import Limits
 from services.lookout import lookout_object
 from services.messages import Grant
@@ -29,19 +31,16 @@ from services.outside import MODEL, RECEIVER, Outside, People
 from services.provider import Provider
 from services.rate import limiter
 from services.session import session_objects
-from services.settings import BadSettings, Settings
+from services.settings import PREFIX, BadSettings, Settings
 from services.version import mark
 from services.watch import Watch
 from tools import TOOLS, Tool, registry
 from tools.wire import Base, Wire
 
-SETTINGS_OF = {
-    "base_url": "PAWL_MODEL_URL",
-    "key": "PAWL_MODEL_KEY",
-    "name": "PAWL_MODEL_NAME",
-    "extra": "PAWL_MODEL_FIELDS_ADDED",
-}
-"""The settings whose names are not made from the provider's field."""
+SETTINGS_OF = {"base_url": "model_url", "extra": "model_fields_added"}
+"""The settings of the provider whose names are not made from its field's."""
+UNPREFIXED = ("result_bytes", "history_bytes", "on_limit")
+"""The limits whose settings are named as they are; the others are called the most of something."""
 LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]", "http://model")
 
 
@@ -52,13 +51,25 @@ def outside(settings: Settings, busy: Busy, tools: tuple[Tool, ...] = TOOLS, wat
     sentence = fault(timeouts, provider.deadline_s, tools)
     if sentence is not None:
         raise BadSettings(sentence)
+    named = registry(tools)
+    for setting, names in (
+        ("GRANT_TOOLS", settings.grant_tools),
+        ("APPROVE_ABOVE_CENTS", settings.approve_above_cents),
+    ):
+        if wrong := no_such_tool(names or (), named):
+            raise BadSettings(f"{PREFIX}{setting}: {wrong}.")
     return Outside(
-        tools=registry(tools),
+        tools=named,
         wire=Wire(bases_of(settings)),
         model=Model(provider),
         provider=provider,
         limits=limits_of(settings),
-        grant=Grant(each_cents=settings.grant_each_cents, total_cents=settings.grant_total_cents),
+        grant=Grant(
+            tools=settings.grant_tools,
+            each_cents=settings.grant_each_cents,
+            total_cents=settings.grant_total_cents,
+            currency=settings.grant_currency,
+        ),
         caps=Caps(settings.unknown, settings.key_lifetime_s),
         people=People(
             approve_above_cents=settings.approve_above_cents,
@@ -129,47 +140,24 @@ def provider_of(settings: Settings) -> Provider:
         raise BadSettings(
             f"PAWL_MODEL_KEY is missing: {settings.model_url} is not a local address and will ask for a key."
         )
-    given: dict[str, Any] = {
-        "base_url": settings.model_url,
-        "key": key or SecretStr("none"),
-        "name": settings.model_name,
-        "echo_empty": settings.model_echo_empty,
-        "keep_unknown": settings.model_keep_unknown,
-        "parallel_calls": settings.model_parallel_calls,
-        "max_output_tokens": settings.model_max_output_tokens,
-        "max_output_field": settings.model_max_output_field,
-        "cut_reasons": settings.model_cut_reasons,
-        "filter_reasons": settings.model_filter_reasons,
-        "extra": settings.model_fields_added,
-        "deadline_s": settings.model_deadline_s,
-        "attempts": settings.model_attempts,
-        "backoff_s": settings.model_backoff_s,
-        "wait_budget_s": settings.model_wait_budget_s,
-        "price_in": settings.model_price_in,
-        "price_out": settings.model_price_out,
-    }
+    given = given_for(Provider, settings, lambda field: SETTINGS_OF.get(field, f"model_{field}"))
     try:
-        # What is not set is left to the provider's own default.
-        return Provider(**{name: value for name, value in given.items() if value is not None})
+        return Provider(**{**given, "key": key or SecretStr("none")})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = str(first["loc"][0])
-        setting = SETTINGS_OF.get(field, f"PAWL_MODEL_{field.upper()}")
-        raise BadSettings(f"{setting}: {first['msg'].removeprefix('Value error, ')}.") from None
+        setting = SETTINGS_OF.get(field, f"model_{field}")
+        raise BadSettings(f"{PREFIX}{setting.upper()}: {first['msg'].removeprefix('Value error, ')}.") from None
 
 
 def limits_of(settings: Settings) -> Limits:
-    return Limits(
-        turns=settings.max_turns,
-        calls=settings.max_calls,
-        tokens=settings.max_tokens,
-        cost_cents=settings.max_cost_cents,
-        wall_s=settings.max_wall_s,
-        bad_turns=settings.max_bad_turns,
-        result_bytes=settings.result_bytes,
-        history_bytes=settings.history_bytes,
-        on_limit=settings.on_limit,
-    )
+    return Limits(**given_for(Limits, settings, lambda field: field if field in UNPREFIXED else f"max_{field}"))
+
+
+def given_for(model: type[BaseModel], settings: Settings, named: Callable[[str], str]) -> dict[str, Any]:
+    """What is set for a model's fields. A field that has no setting keeps its own default."""
+    names = {field: named(field) for field in model.model_fields}
+    return {field: getattr(settings, name) for field, name in names.items() if name in Settings.model_fields}
 
 
 def application(shared: Outside, settings: Settings, code: str = "") -> RestateAppT:

@@ -32,7 +32,9 @@ class Limits(BaseModel):
     calls: int = Field(200, ge=0, description="Tool calls of all turns: four to each turn.")
     calls_per_turn: int = Field(32, ge=1, description="Calls that one reply may make; the rest are answered unrun.")
     tokens: int = Field(2_000_000, ge=1, description="Input and output of all turns: 40,000 to each of fifty turns.")
-    cost_cents: float | None = Field(None, gt=0, description="The same in money; none without prices.")
+    cost_cents: float | None = Field(
+        None, gt=0, description="Cost of all turns; none, because without prices nothing is counted."
+    )
     wall_s: float = Field(
         6 * 3600, gt=0, description="From start to end without waits for people. Longer than a provider's longest wait."
     )

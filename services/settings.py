@@ -2,27 +2,34 @@
 
 Rule: every setting has a name (`PAWL_` and the field in capitals), a default and a sentence. A wrong value is one
 sentence that names the setting; secrets are never printed.
+What a model of the service says of a field already (default, bounds, why) is taken from there.
 Must not know: how any setting is used.
 """
 
+import json
 import re
+from copy import copy
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, StringConstraints, ValidationError, field_validator
+from pydantic import BaseModel, Field, JsonValue, SecretStr, StringConstraints, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from services.limits import Limits
+from services.provider import Provider
 from services.vault import Vault
 
 PREFIX = "PAWL_"
 IDENTITY = r"^publickeyv1_[1-9A-HJ-NP-Za-km-z]{32,44}$"
 HOST_PORT = r"^[^\s:/]+:\d{1,5}$"
 RATE = r"^\d{1,6}(\.\d{1,6})?(,\d{1,6})?$"
+CURRENCY = r"^[A-Z]{3}$"
 RATE_WORDS = "must be requests per second, and after a comma how many at once"
 WORDS = {
     "listen": "must be HOST:PORT",
     "metrics": "must be HOST:PORT",
     "encryption_keys": "a key is 64 bytes in base64; `python -m services.vault` prints a new one",
     "identity_keys": "a key begins with publickeyv1_; `python -m services.identity make DIR` makes one",
+    "grant_currency": "must be three capital letters, as in EUR",
     "model_rate": RATE_WORDS,
     "receiver_rate": RATE_WORDS,
 }
@@ -31,6 +38,13 @@ WORDS = {
 
 class BadSettings(Exception):
     """A setting is wrong; the text is the sentence for the person who set it."""
+
+
+def like(model: type[BaseModel], name: str, more: str = "") -> Any:
+    """A setting with the default, the bounds and the sentence of a model's field. `more`: how it is written."""
+    field = copy(model.model_fields[name])
+    field.description = f"{field.description} {more}".rstrip()
+    return field
 
 
 class Settings(BaseSettings):
@@ -58,54 +72,40 @@ class Settings(BaseSettings):
     )
     model_key: SecretStr | None = Field(None, description="Its API key. Needed for any address that is not local.")
     model_name: str = Field("mock", min_length=1, description="The model's name at that address.")
-    model_deadline_s: float = Field(120, gt=0, description="The longest one model call may take, all in all.")
-    model_attempts: int = Field(4, ge=0, description="Requests for one reply, the first included; 0 counts as 1.")
-    model_backoff_s: float = Field(
-        1, gt=0, description="Wait before the second request for one reply; doubles from there."
-    )
-    model_wait_budget_s: float = Field(
-        4 * 3600, ge=0, description="All waits for one reply together; a provider that asks for more fails the run."
-    )
+    model_deadline_s: float = like(Provider, "deadline_s")
+    model_attempts: int = like(Provider, "attempts")
+    model_backoff_s: float = like(Provider, "backoff_s")
+    model_wait_budget_s: float = like(Provider, "wait_budget_s")
     model_rate: str | None = Field(
         None,
         pattern=RATE,
         description="Requests a second to the model, of all workers together; after a comma how many at once: 5,10.",
     )
-    model_max_output_tokens: int | None = Field(None, ge=1, description="Limit on one reply that is sent to the model.")
-    model_max_output_field: Literal["max_tokens", "max_completion_tokens"] = Field(
-        "max_tokens", description="The name under which the provider takes that limit."
-    )
-    model_parallel_calls: bool | None = Field(
-        None, description="Ask the model for several calls in one reply, or for one."
-    )
-    model_echo_empty: Literal["null", "empty", "omit"] = Field("null", description="How empty content is sent back.")
-    model_keep_unknown: bool = Field(True, description="Send fields of a reply back that are not known here.")
-    model_cut_reasons: tuple[str, ...] | None = Field(
-        None, description="Finish reasons that mean cut off, as a JSON list, in place of the usual ones."
-    )
-    model_filter_reasons: tuple[str, ...] | None = Field(
-        None, description="Finish reasons that mean stopped by a content filter, likewise."
-    )
-    model_price_in: float = Field(0, ge=0, description="Cents for a million tokens of input.")
-    model_price_out: float = Field(0, ge=0, description="Cents for a million tokens of output.")
-    model_fields_added: dict[str, Any] = Field(
-        default_factory=dict, description="Fields added to each request, as a JSON object."
-    )
+    model_max_output_tokens: int | None = like(Provider, "max_output_tokens")
+    model_max_output_field: Literal["max_tokens", "max_completion_tokens"] = like(Provider, "max_output_field")
+    model_parallel_calls: bool | None = like(Provider, "parallel_calls")
+    model_echo_empty: Literal["null", "empty", "omit"] = like(Provider, "echo_empty")
+    model_keep_unknown: bool = like(Provider, "keep_unknown")
+    model_cut_reasons: tuple[str, ...] = like(Provider, "cut_reasons", "A JSON list.")
+    model_filter_reasons: tuple[str, ...] = like(Provider, "filter_reasons", "A JSON list.")
+    model_price_in: float = like(Provider, "price_in")
+    model_price_out: float = like(Provider, "price_out")
+    model_fields_added: dict[str, JsonValue] = like(Provider, "extra", "A JSON object.")
     instructions: str = Field(
         "You carry out tasks with the tools you have. Say briefly what was done when you have finished.",
         description="The system message that each run begins with; empty for none.",
     )
 
     # Limits of a run
-    max_turns: int = Field(50, ge=1, description="Replies of the model in one run.")
-    max_calls: int = Field(200, ge=0, description="Tool calls in one run.")
-    max_tokens: int = Field(2_000_000, ge=1, description="Tokens in one run, input and output.")
-    max_cost_cents: float | None = Field(None, gt=0, description="Cost of one run, by the prices above.")
-    max_wall_s: float = Field(6 * 3600, gt=0, description="Time of one run, without waits for people.")
-    max_bad_turns: int = Field(3, ge=1, description="Replies in a row that cannot be used.")
-    result_bytes: int = Field(32_000, ge=200, description="Size of one tool result that the model sees.")
-    history_bytes: int = Field(1_000_000, ge=2_000, description="Size of the messages of one model request.")
-    on_limit: Literal["fail", "ask"] = Field("fail", description="At a limit the run fails, or waits for a person.")
+    max_turns: int = like(Limits, "turns")
+    max_calls: int = like(Limits, "calls")
+    max_tokens: int = like(Limits, "tokens")
+    max_cost_cents: float | None = like(Limits, "cost_cents")
+    max_wall_s: float = like(Limits, "wall_s")
+    max_bad_turns: int = like(Limits, "bad_turns")
+    result_bytes: int = like(Limits, "result_bytes")
+    history_bytes: int = like(Limits, "history_bytes")
+    on_limit: Literal["fail", "ask"] = like(Limits, "on_limit")
 
     # Effects and people
     unknown: Literal["park", "tell"] = Field("park", description="An Unknown waits for a person, or the model is told.")
@@ -114,8 +114,20 @@ class Settings(BaseSettings):
         default_factory=dict, description="Per tool, the amount above which a person must approve, -1 for always. JSON."
     )
     approval_expires_s: float | None = Field(86_400, gt=0, description="An approval not decided by then is denied.")
-    grant_each_cents: int | None = Field(None, ge=0, description="Default grant: the most that one effect may move.")
-    grant_total_cents: int | None = Field(None, ge=0, description="Default grant: the most that a run may move.")
+    grant_tools: tuple[str, ...] | None = Field(
+        None, description="Tools that a run may use, all where absent; a request can only narrow this. A JSON list."
+    )
+    grant_each_cents: int | None = Field(
+        None, ge=0, description="The most that one effect may move; a request can only lower it."
+    )
+    grant_total_cents: int | None = Field(
+        None, ge=0, description="The most that a run may move, over all passes; a request can only lower it."
+    )
+    grant_currency: str | None = Field(
+        None,
+        pattern=CURRENCY,
+        description="The only currency that may be moved. A tool that moves money and has none is then refused.",
+    )
     webhook_url: str | None = Field(
         None,
         pattern=r"^https?://",
@@ -196,6 +208,14 @@ def table() -> list[tuple[str, str, str]]:
     rows = []
     for name, field in Settings.model_fields.items():
         default = field.get_default(call_default_factory=True)
-        shown = "none" if default is None else str(default) if not isinstance(default, (dict, tuple)) else "empty"
-        rows.append((PREFIX + name.upper(), shown or "empty", field.description or ""))
+        rows.append((PREFIX + name.upper(), _shown(default), field.description or ""))
     return rows
+
+
+def _shown(default: object) -> str:
+    """A default as it would be set."""
+    if default is None:
+        return "none"
+    if isinstance(default, dict | tuple):
+        return json.dumps(default) if default else "empty"
+    return str(default) or "empty"

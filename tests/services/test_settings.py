@@ -2,12 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from services.app import limits_of, outside, provider_of
 from services.bucket import Rate
 from services.busy import Busy
+from services.limits import Limits
+from services.messages import Grant
 from services.provider import Provider
 from services.settings import BadSettings, Settings, load, table
 
@@ -28,6 +32,10 @@ TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
         ("PAWL_ADMIN", "localhost:9070", "pattern"),
         ("PAWL_APPROVE_ABOVE_CENTS", "{a", "JSON"),
         ("PAWL_APPROVE_ABOVE_CENTS", '{"charge_card": "much"}', "integer"),
+        ("PAWL_GRANT_TOOLS", "charge_card", "JSON"),
+        ("PAWL_GRANT_TOOLS", '"charge_card"', "tuple"),
+        ("PAWL_GRANT_CURRENCY", "eur", "three capital letters"),
+        ("PAWL_GRANT_TOTAL_CENTS", "-1", "greater than or equal to 0"),
         ("PAWL_MODEL_RATE", "fast", "requests per second"),
         ("PAWL_RECEIVER_RATE", "-1", "requests per second"),
         ("PAWL_MODEL_DEADLINE_S", "nan", "greater than 0"),
@@ -66,6 +74,8 @@ def test_a_provider_elsewhere_needs_a_key_and_a_local_one_does_not() -> None:
         ("PAWL_MODEL_RATE", "0"),
         ("PAWL_RECEIVER_RATE", "5,0"),
         ("PAWL_WEBHOOK_URL", "http://:1/x"),
+        ("PAWL_GRANT_TOOLS", '["chargecard"]'),
+        ("PAWL_APPROVE_ABOVE_CENTS", '{"chargecard": 1}'),
     ],
 )
 def test_what_only_the_composition_sees_is_wrong_is_a_sentence_too(
@@ -93,9 +103,64 @@ def test_what_is_set_for_the_provider_reaches_it(monkeypatch: pytest.MonkeyPatch
     assert shared.rates == {"model": Rate(name="model mock", per_s=0.5, burst=3)}
 
 
+def test_a_tool_that_is_not_there_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAWL_APPROVE_ABOVE_CENTS", '{"charge_card": 1, "chargecard": 1}')
+    with pytest.raises(BadSettings, match="no tool 'chargecard'; there are look_up_order, update_crm, charge_card"):
+        outside(load(), Busy())
+
+
+def test_the_grant_that_is_set_is_every_run_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert outside(load(), Busy()).grant == Grant()
+    monkeypatch.setenv("PAWL_GRANT_TOOLS", '["charge_card"]')
+    monkeypatch.setenv("PAWL_GRANT_EACH_CENTS", "500")
+    monkeypatch.setenv("PAWL_GRANT_TOTAL_CENTS", "900")
+    monkeypatch.setenv("PAWL_GRANT_CURRENCY", "EUR")
+    granted = Grant(tools=("charge_card",), each_cents=500, total_cents=900, currency="EUR")
+    assert outside(load(), Busy()).grant == granted
+    monkeypatch.setenv("PAWL_GRANT_TOOLS", "[]")
+    assert outside(load(), Busy()).grant.tools == ()
+
+
+SET_TO: dict[str, Any] = {
+    "model_url": "http://127.0.0.1:1/v1",
+    "model_key": SecretStr("sk-1"),
+    "model_name": "other",
+    "model_parallel_calls": True,
+    "model_keep_unknown": False,
+    "model_echo_empty": "omit",
+    "model_max_output_field": "max_completion_tokens",
+    "model_cut_reasons": ("full",),
+    "model_filter_reasons": ("nope",),
+    "model_fields_added": {"seed": 7},
+    "on_limit": "ask",
+}
+"""Values that are nobody's default; every other setting gets a number."""
+OWN = {"model_rate"}
+
+
+@pytest.mark.parametrize("model", [Provider, Limits], ids=["provider", "limits"])
+def test_each_setting_of_the_model_and_the_limits_reaches_it(model: type[Provider | Limits]) -> None:
+    beginnings = ("model_",) if model is Provider else ("max_", "result_", "history_", "on_limit")
+    names = {name for name in Settings.model_fields if name.startswith(beginnings)} - OWN
+    values = {name: SET_TO.get(name, 4_321) for name in names}
+    settings = Settings.model_validate(values)
+    made = provider_of(settings) if model is Provider else limits_of(settings)
+    default = model()
+    changed = {name for name in model.model_fields if getattr(made, name) != getattr(default, name)}
+    assert len(changed) == len(names) >= 9
+
+
+def test_help_says_of_a_limit_what_the_model_of_the_limits_says() -> None:
+    sentences = {name: sentence for name, _, sentence in table()}
+    assert sentences["PAWL_MAX_TURNS"] == Limits.model_fields["turns"].description
+    assert sentences["PAWL_HISTORY_BYTES"] == Limits.model_fields["history_bytes"].description
+    assert sentences["PAWL_MODEL_DEADLINE_S"] == Provider.model_fields["deadline_s"].description
+    assert sentences["PAWL_MODEL_CUT_REASONS"] == f"{Provider.model_fields['cut_reasons'].description} A JSON list."
+    assert provider_of(Settings()) == Provider() and limits_of(Settings()) == Limits()
+
+
 def test_every_setting_has_a_sentence_and_a_default_that_fits() -> None:
     assert all(sentence.endswith((".", ". JSON")) and len(sentence) > 10 for _, _, sentence in table())
-    assert limits_of(Settings()).turns == 50
 
 
 # Of the containers, not of the worker.
