@@ -22,11 +22,14 @@ GRACE_S = 1.0
 
 def demo(folder: Path, show: Show) -> int:
     """Run both rounds in a folder of their own below `folder`, print the table, judge; the exit code."""
+    binary = server.find()
+    version = server.check_version(binary)
     folder.mkdir(parents=True, exist_ok=True)
     mine = Path(tempfile.mkdtemp(prefix="demo-", dir=folder))
     keep_logs = False
     try:
-        pawl, control = _rounds(mine, show)
+        show.line(f"starting restate-server {version}, receiver, model and worker on free ports")
+        pawl, control = _rounds(mine, binary, show)
         keep_logs = not _verdict(pawl, control, show)
     except LabError:
         keep_logs = True
@@ -39,9 +42,7 @@ def demo(folder: Path, show: Show) -> int:
     return 1 if keep_logs else 0
 
 
-def _rounds(folder: Path, show: Show) -> tuple[Round, Round]:
-    binary = server.find()
-    show.line(f"starting restate-server {server.check_version(binary)}, receiver, model and worker on free ports")
+def _rounds(folder: Path, binary: Path, show: Show) -> tuple[Round, Round]:
     with Stack(folder, binary=binary, grace_s=GRACE_S) as stack:
         world = World(stack.ingress, stack.receiver, stack.model)
         show.heading(f"Pawl: {TASK}")

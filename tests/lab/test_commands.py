@@ -181,23 +181,33 @@ def test_a_port_that_was_asked_for_and_is_taken_is_refused_before_anything_start
     assert not (tmp_path / "up").exists()
 
 
-def test_a_server_of_the_wrong_version_is_refused_before_anything_starts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["demo", "up", "matrix", "storm", "window", "bench"])
+@pytest.mark.parametrize(
+    ("named", "sentence"),
+    [
+        ("restate-server", "is restate-server 1.0.0, but Pawl is made for"),
+        ("nowhere", "which is not a program that can be run"),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_refused_before_anything_is_made(
+    tmp_path: Path, command: str, named: str, sentence: str
+) -> None:
     wrong = tmp_path / "restate-server"
     wrong.write_text("#!/bin/sh\necho restate-server 1.0.0\n")
     wrong.chmod(0o755)
-    for command in ("demo", "up"):
-        asked = subprocess.run(
-            [sys.executable, "-m", "lab", command, "--dir", str(tmp_path)],
-            cwd=ROOT,
-            env=os.environ | {"RESTATE_SERVER": str(wrong)},
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        assert asked.returncode == 2
-        assert "is restate-server 1.0.0, but Pawl is made for" in asked.stderr
-        assert "Traceback" not in asked.stderr
+    asked = subprocess.run(
+        [sys.executable, "-m", "lab", command, "--dir", str(tmp_path / "made")],
+        cwd=ROOT,
+        env=os.environ | {"RESTATE_SERVER": str(tmp_path / named)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert asked.returncode == 2
+    assert sentence in asked.stderr and "Traceback" not in asked.stderr
+    assert len(asked.stderr.splitlines()) == 1
+    assert [path for path in (tmp_path / "made").glob("*") if path.is_dir()] == []
 
 
 @pytest.mark.long
