@@ -130,4 +130,7 @@ def new_key() -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        sys.stderr.write("usage: python -m services.vault, without arguments, prints a new PAWL_ENCRYPTION_KEYS key\n")
+        sys.exit(2)
     sys.stdout.write(f"{new_key()}\n")

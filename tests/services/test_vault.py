@@ -1,6 +1,8 @@
 """What is sealed is opened where it was sealed for, the same twice, and by none but its key."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -69,6 +71,18 @@ def test_what_is_no_key_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(ValueError, match="64 bytes") as caught:
         Vault([key])
     assert not key or key not in str(caught.value)
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 0), (("--help",), 2), (("a", "b"), 2)])
+def test_a_key_is_printed_to_nobody_who_asks_for_something_else(words: tuple[str, ...], code: int) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "services.vault", *words], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert made.returncode == code
+    if code == 0:
+        assert Vault([made.stdout.strip()]).newest != PLAIN and not made.stderr
+    else:
+        assert made.stderr.startswith("usage: python -m services.vault") and not made.stdout
 
 
 def test_a_value_of_another_version_is_told_without_its_values() -> None:
