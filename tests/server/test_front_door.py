@@ -153,3 +153,23 @@ def test_a_submit_whose_answer_is_lost_can_be_repeated(stand: Stand) -> None:
     stand.until(run_id, "completed")
     assert charges(stand, run_id) == 1
     assert stand.run(run_id, task)["replayed"] is True
+
+
+@pytest.mark.parametrize("handler", ["run", "submit", "status"])
+def test_a_run_without_an_id_is_refused(world: World, handler: str) -> None:
+    reply = world.post("", handler, None if handler == "status" else {"task": "anything"})
+    assert reply.status_code == 400, reply.text
+    assert "id" in reply.json()["message"], reply.text
+    assert world.stack.admin.query("SELECT key FROM state WHERE service_name = 'Agent' AND service_key = ''") == []
+
+
+TOO_MUCH_BYTES = 40_000_000
+
+
+@pytest.mark.parametrize("handler", ["run", "submit"])
+def test_a_request_of_forty_megabytes_is_refused_and_begins_nothing(world: World, handler: str) -> None:
+    run_id = world.run_id("large")
+    assert world.post(run_id, handler, {"task": "x" * TOO_MUCH_BYTES}).status_code == 413
+    assert world.post(run_id, "status").status_code == 404
+    # The next one under that id is a request like any other.
+    assert world.run(run_id, world.script({"content": "done"}, name=run_id))["state"] == "completed"

@@ -181,3 +181,27 @@ def test_a_conversation_can_be_deleted_and_outlives_its_worker(world: World) -> 
     assert states(world, key) == ["completed"]
     deleted = world.stack.ingress.invoke("Session", key, "delete", None, 5.0).json()
     assert (deleted["deleted"], history(world, key)) == (1, [])
+
+
+def test_a_conversation_goes_on_after_everything_was_killed_between_two_messages(world: World) -> None:
+    key = session(world)
+    first, second = world.script({"content": "hello"}), world.script({"content": "still here"}, name="t")
+    send(world, key, "m1", first)
+    until(world, key, "completed")
+    stack = world.stack
+    everything = (stack.server, stack.receiver_process, stack.model_process, *stack.workers)
+    for process in everything:
+        process.kill()
+    for process in everything:
+        process.start()
+    world.wait(lambda: states(world, key) == ["completed"], "the history")
+    assert send(world, key, "m2", second).json()["run_id"] == f"{key}~m2"
+    messages = until(world, key, "completed", "completed")
+    assert [message["reply"] for message in messages] == ["hello", "still here"]
+    rows = [row for row in stack.model.requests() if row["script"] == f"{world.tag}-t"]
+    body = stack.model.json("GET", f"/requests/{rows[-1]['n']}")["body"]
+    said = [message["content"] for message in body["messages"] if message["role"] != "system"]
+    assert said == [first, "hello", second]
+    # The first message again is the same run, also after that.
+    assert send(world, key, "m1", first).json()["state"] == "completed"
+    assert world.model_requests() == 1
