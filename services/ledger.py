@@ -100,9 +100,10 @@ class Ledger:
         return sorted(rows, key=lambda row: row.occurrence)
 
     def moved_cents(self) -> int:
-        """What effects have moved or may have moved, over all passes; undone ones still count."""
+        """What effects have moved or may have moved, over all passes and in either direction; undone ones still
+        count."""
         counted = MAY_HAVE_HAPPENED | {IntentState.DONE, IntentState.WAITING, IntentState.PROPOSED}
-        return sum(row.amount_cents or 0 for row in self.rows.values() if row.state in counted and not row.undoes)
+        return sum(abs(row.amount_cents or 0) for row in self.rows.values() if row.state in counted and not row.undoes)
 
 
 def plan(
@@ -200,9 +201,10 @@ def propose(ledger: Ledger, call: Call, tool: Tool, identity: dict[str, JsonValu
 
 def beyond_grant(ledger: Ledger, intent: Intent, tool: Tool, grant: Grant) -> str | None:
     """The sentence that refuses an intent, or None where the grant covers it."""
-    amount = intent.amount_cents
-    if amount is None:
+    if intent.amount_cents is None:
         return None
+    # A tool may take an amount below zero. It moves money too, and makes no room for more.
+    amount = abs(intent.amount_cents)
     if grant.currency is not None and intent.currency is None:
         return (
             f"{tool.name} was not run: this run may move {grant.currency} only, and {tool.name} does not say in which"
@@ -221,9 +223,8 @@ def beyond_grant(ledger: Ledger, intent: Intent, tool: Tool, grant: Grant) -> st
 def approval_needed(tool: Tool, intent: Intent, grant: Grant, limits: Mapping[str, int]) -> str | None:
     """Why a person must approve, or None. The strictest of the tool's declaration, the settings and the grant
     counts."""
-    bounds = [
-        (intent.amount_cents, above[tool.name]) for above in (limits, grant.approve_above_cents) if tool.name in above
-    ]
+    amount = None if intent.amount_cents is None else abs(intent.amount_cents)
+    bounds = [(amount, above[tool.name]) for above in (limits, grant.approve_above_cents) if tool.name in above]
     if tool.approval is not None:
         value = intent.arguments.get(tool.approval.argument) if tool.approval.argument else None
         above = tool.approval.above if tool.approval.above is not None and not tool.approval.always else ALWAYS

@@ -199,6 +199,15 @@ class TestGrant:
         if isinstance(made, Say):
             assert "EUR only" in made.text and "refund_payment does not say in which currency" in made.text
 
+    def test_an_amount_below_zero_moves_as_much_and_makes_no_room(self) -> None:
+        _, (made,) = planned(fresh(), ask(amount_cents=-101), grant=Grant(each_cents=100))
+        assert isinstance(made, Say) and "101 cents is above the 100" in made.text
+        back, more = ask(customer_id="a", amount_cents=-100), ask(customer_id="b", amount_cents=101)
+        _, plans = planned(fresh(), back, more, grant=Grant(total_cents=200))
+        assert [type(each) for each in plans] == [Go, Say]
+        _, (asked,) = planned(fresh(), ask(amount_cents=-101), grant=Grant(approve_above_cents={"charge_card": 100}))
+        assert isinstance(asked, AskFirst)
+
     def test_a_currency_holds_nothing_back_that_moves_no_money(self) -> None:
         _, (made,) = planned(fresh(), ask("send_sms", to="+491", text="x"), grant=Grant(currency="EUR"))
         assert isinstance(made, Go)
