@@ -29,7 +29,7 @@ Model = TypeVar("Model", bound=BaseModel)
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run id.")]
 Key = Annotated[str, typer.Argument(metavar="KEY", help="The effect's key, as `pending` and `status` show it.")]
 Task = Annotated[str, typer.Argument(metavar="TASK", help="What to do, in words; - reads it from standard input.")]
-GrantJson = Annotated[str | None, typer.Option("--grant", metavar="JSON", help="What the run may do.")]
+GrantJson = Annotated[str | None, typer.Option("--grant", metavar="JSON", help="A stricter grant than the settings'.")]
 LimitsJson = Annotated[str | None, typer.Option("--limits", metavar="JSON", help="Stricter limits than the settings'.")]
 OnUnknown = Annotated[Literal["park", "tell"] | None, typer.Option("--unknown", help="On an unknown outcome.")]
 Follow = Annotated[bool, typer.Option("--follow", help="Watch it until it ends, waits for a person or is stuck.")]

@@ -79,18 +79,32 @@ class Asked(BaseModel):
 
 
 class Grant(Asked):
-    """What a run may do. Checked in code before any approval and any effect; the model cannot widen it."""
+    """What a run may do. Checked in code before any approval and any effect; the model cannot widen it.
 
-    tools: tuple[str, ...] | None = Field(None, description="Names of the tools it may use; all where absent.")
-    each_cents: int | None = Field(None, ge=0, description="The most that one effect may move.")
+    The operator's stands in the settings. A request's narrows it, field by field: what it leaves out is the operator's.
+    """
+
+    tools: tuple[str, ...] | None = Field(
+        None, description="Names of the tools it may use; all where absent. A request's are of the operator's."
+    )
+    each_cents: int | None = Field(
+        None, ge=0, description="The most that one effect may move; the lower of the request's and the operator's."
+    )
     total_cents: int | None = Field(
         None,
         ge=0,
-        description="The most that all effects may move, over all passes; Done, Unknown and in flight count.",
+        description="The most that all effects may move, over all passes; Done, Unknown and in flight count. The lower"
+        " of the two.",
     )
-    currency: str | None = Field(None, description="The only currency that may be moved.")
+    currency: str | None = Field(
+        None,
+        description="The only currency that may be moved; with another than the operator's, nothing may be. What moves"
+        " money and does not say its currency is refused.",
+    )
     approve_above_cents: dict[str, int] = Field(
-        default_factory=dict, description="Per tool, the amount above which a person must approve; -1 means always."
+        default_factory=dict,
+        description="Per tool, the amount above which a person must approve; -1 means always. Holds beside the"
+        " operator's.",
     )
 
 
@@ -127,7 +141,7 @@ class RunRequest(Asked):
         ge=2,
         description="Run an ended run again on the same ledger: the number of the pass wanted, last plus one.",
     )
-    grant: Grant | None = None
+    grant: Grant | None = Field(None, description="What the run may do, within what the operator has set.")
     limits: LimitsAsked | None = None
     earlier: tuple[Said, ...] = Field((), max_length=EARLIER_MAX, description="What was said before, oldest first.")
     unknown: Literal["park", "tell"] | None = Field(
