@@ -1,4 +1,4 @@
-"""Why a run gives up: the closed lists of names that its end, its status and its log use.
+"""Why a run has ended: the closed list of names that its end, its status and its log use, and of its limits.
 
 Rule: a name says what to do about it; the sentence beside it says more. Names are kept for ever, tests and alarms use
 them.
@@ -19,7 +19,17 @@ class Limit(StrEnum):
 
 
 class Reason(StrEnum):
+    DONE = "done"
+    """The model has answered."""
+    REFUSED = "refused"
+    """The model does not do what was asked, or the provider's filter stopped it: word the task otherwise."""
+    CANCELLED = "cancelled"
+    """Somebody stopped it; the detail says who."""
+    TOOLS_CHANGED = "tools_changed"
+    """A tool is not what it was when it made a key, and a person did not allow to go on: use a new run id."""
     MAX_TURNS = "max_turns"
+    """This limit and the next four: it was reached, and nobody was asked for more, or a person denied it. The detail
+    says how much was used."""
     MAX_CALLS = "max_calls"
     MAX_TOKENS = "max_tokens"
     MAX_COST = "max_cost"
@@ -38,8 +48,6 @@ class Reason(StrEnum):
     """The provider refuses the form of the request; its own words are beside it."""
     CONTEXT_TOO_LONG = "context_too_long"
     """The conversation does not fit the model, also after it was trimmed."""
-    CONTENT_FILTER = "content_filter"
-    """The provider's filter stopped the request or the reply."""
     STREAMED = "streamed"
     """The server streams although nobody asked it to; only whole answers are read."""
     RATE_LIMITED = "rate_limited"

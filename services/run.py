@@ -31,6 +31,7 @@ from services.outside import MODEL, Outside
 from services.pace import ask_for_room, said
 from services.passes import Denied, Opened, Over, is_cancel, jitter
 from services.people import ask as ask_people
+from services.reason import Reason
 from services.sealed import Parcel
 from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
@@ -141,12 +142,12 @@ class Run:
                 self.transcript = self.transcript.add(Answered(number, texts, self.at))
                 return None
             case Finish(answer, message):
-                end = self._end(RunState.COMPLETED, "done", answer=answer)
+                end = self._end(RunState.COMPLETED, Reason.DONE, answer=answer)
                 return end.model_copy(update={"message": None if encrypts() else message})
             case Refuse(text):
-                return self._end(RunState.REFUSED, "refused", text, answer=text)
+                return self._end(RunState.REFUSED, Reason.REFUSED, text, answer=text)
             case GiveUp(reason, text):
-                return self._end(RunState.FAILED, reason.value, text)
+                return self._end(RunState.FAILED, reason, text)
             case AskMore() as more:
                 return await self._ask_more(more)
 
@@ -167,7 +168,7 @@ class Run:
             what = plan(failures, answer, self.provider, drawn)
             failures.append(answer)
             if isinstance(what, Fail):
-                return self._end(RunState.FAILED, what.reason.value, what.detail)
+                return self._end(RunState.FAILED, what.reason, what.detail)
             if what.trim_to_bytes is not None:
                 self.transcript = self.transcript.add(Shortened(what.trim_to_bytes))
             await self._pause(what.wait_s, answer.detail)
@@ -220,16 +221,15 @@ class Run:
         if not sentences:
             return
         text = f"{'; '.join(sentences)}. To go on may repeat what was done: approve it, or deny and use a new run id."
-        approved = await self._ask_person(f"declarations-{self._pass}", text)
-        if not approved:
-            raise Denied(self._end(RunState.FAILED, "tools_changed", text))
+        if not await self._ask_person(f"declarations-{self._pass}", text):
+            raise Denied(self._end(RunState.FAILED, Reason.TOOLS_CHANGED, text))
 
     async def _ask_more(self, more: AskMore) -> RunEnd | None:
         count = sum(entry.limit == more.limit for entry in self.transcript.of(Extended)) + 1
         at = f"the limit of {more.limit} is {more.allowed:g} and {more.used:g} are used or asked for"
         text = f"{at}; allow as much again?"
         if not await self._ask_person(f"{more.limit}-{self._pass}-{count}", text):
-            return self._end(RunState.FAILED, REASONS[more.limit].value, f"{text} It was denied.")
+            return self._end(RunState.FAILED, REASONS[more.limit], f"{text} It was denied.")
         self.transcript = self.transcript.add(Extended(more.limit, more.allowed))
         return None
 
@@ -249,7 +249,7 @@ class Run:
         said = await who_cancelled(self.ctx, self.journal, self.at)
         self._now(said.at)
         undone = await undo(self.turn) if said.undo and self.turn is not None else ""
-        return self._end(RunState.CANCELLED, "cancelled", f"cancelled by {said.who}{undone}")
+        return self._end(RunState.CANCELLED, Reason.CANCELLED, f"cancelled by {said.who}{undone}")
 
     def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
         self.outside.watch.ended(self.ctx.key(), end)
@@ -267,11 +267,11 @@ class Run:
     def _pass(self) -> int:
         return self.turn.ledger.pass_number if self.turn is not None else self.passes_ended + 1
 
-    def _end(self, into: RunState, reason: str, detail: str = "", answer: str | None = None) -> RunEnd:
+    def _end(self, into: RunState, reason: Reason, detail: str = "", answer: str | None = None) -> RunEnd:
         return RunEnd(
             digest=self.digest,
             state=into,
-            reason=reason,
+            reason=reason.value,
             detail=detail,
             answer=answer,
             pass_number=self._pass,
