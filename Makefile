@@ -20,7 +20,7 @@ upper = $(shell echo $(1) | tr a-z A-Z)
 RESTATE_FOUND := $(or $(RESTATE_SERVER),$(shell command -v restate-server))
 STAMPS := .venv/.ready $(if $(RESTATE_FOUND),,node_modules/.ready)
 
-.PHONY: help setup demo up down test test-long lab storm window bench lab-peers lint format lock compose-test clean
+.PHONY: help setup demo up down test test-long test-traces lab storm window bench lab-peers lint format lock compose-test clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -56,6 +56,17 @@ test: setup ## the tests, those on a real restate-server included; TEST_JOBS
 
 test-long: setup ## the tests that take longer
 	$(PY) -m pytest -m long
+
+# Without OpenTelemetry the tests of traces are left out, so they have an environment of their own that holds it as well.
+test-traces: setup .venv-otel/.ready ## the tests of traces, with OpenTelemetry installed
+	.venv-otel/bin/python -m pytest tests/services/test_traces.py tests/server/test_traces.py
+
+.venv-otel/.ready: requirements-dev.lock requirements-otel.lock
+	@echo "installing the Python packages and OpenTelemetry into .venv-otel"
+	@$(PYTHON) -m venv .venv-otel
+	@.venv-otel/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock -r requirements-otel.lock
+	@.venv-otel/bin/python -c 'import opentelemetry.sdk, opentelemetry.exporter.otlp.proto.http'
+	@touch $@
 
 # How often each cell is played, how many at a time (empty: as many as there are processors), and which (empty: all).
 # KEEP=1 leaves the other cells of the last report in it, so that a whole one can be made in parts.
@@ -117,4 +128,4 @@ lock: setup ## remake the locks from requirements*.in and package.json
 	cd $(TYPESCRIPT) && npm install --package-lock-only
 
 clean: ## remove what setup and the stack left; stop the stack first
-	rm -rf .venv node_modules .venv-lab $(TYPESCRIPT)/node_modules .pawl .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules .venv-lab .venv-otel $(TYPESCRIPT)/node_modules .pawl .mypy_cache .pytest_cache .ruff_cache .hypothesis
