@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from lab.cells import UNCOUNTED, Cell, Counts, Fault, Group, Point, Verdict
 from lab.jobs import JOBS, Class, Job
-from lab.published import PUBLISHED
+from lab.published import JOB, PUBLISHED
 from lab.targets import CONTROLS, KEYED, PAWL, Promise, Target
 
 ALL = ("order", "crm", "charge", "transfer", "sms")
@@ -159,7 +159,7 @@ def _published() -> Iterator[Cell]:
         once = scenario.counts.applied == 1
         yield Cell(
             target=scenario.target,
-            job="receipt",
+            job=JOB,
             fault=scenario.fault,
             point=scenario.point,
             expected=frozenset({Verdict.ONCE if once else Verdict.DUPLICATED}),

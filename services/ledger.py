@@ -163,7 +163,7 @@ def of_row(ledger: Ledger, tool: Tool, row: Intent, grant: Grant, limits: Mappin
             return ledger, Say(denied_text(row))
         case IntentState.GIVEN_UP:
             return ledger, Say(unknown_text(row))
-        case IntentState.ARMED | IntentState.SENT | IntentState.UNKNOWN:
+        case IntentState.ARMED | IntentState.UNKNOWN:
             return ledger, Resolve(tool, row, row.reason or "an earlier pass was cut off after this was armed")
         case IntentState.PROPOSED | IntentState.WAITING | IntentState.NOT_SENT:
             # What was not sent holds no part of the grant; it takes its part again, or is refused.

@@ -44,7 +44,6 @@ class IntentState(StrEnum):
     WAITING = "waiting"
     DENIED = "denied"
     ARMED = "armed"
-    SENT = "sent"
     NOT_SENT = "not_sent"
     GIVEN_UP = "given_up"
     DONE = "done"
@@ -53,7 +52,7 @@ class IntentState(StrEnum):
 
 
 FINAL = frozenset({IntentState.DONE, IntentState.REJECTED, IntentState.DENIED, IntentState.GIVEN_UP})
-MAY_HAVE_HAPPENED = frozenset({IntentState.ARMED, IntentState.SENT, IntentState.UNKNOWN, IntentState.GIVEN_UP})
+MAY_HAVE_HAPPENED = frozenset({IntentState.ARMED, IntentState.UNKNOWN, IntentState.GIVEN_UP})
 
 
 class Choice(StrEnum):

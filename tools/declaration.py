@@ -41,18 +41,11 @@ class Repeat(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Approval:
     """When a person must agree first: always, or where an integer argument is above a limit in the argument's own
-    unit."""
+    unit. What is not a number cannot be shown to be small."""
 
     always: bool = False
     argument: str | None = None
     above: int | None = None
-
-    def needed(self, arguments: Mapping[str, JsonValue]) -> bool:
-        """Whether these arguments need a person's agreement. What is not a number cannot be shown to be small."""
-        if self.always or self.argument is None or self.above is None:
-            return self.always
-        value = arguments.get(self.argument)
-        return not isinstance(value, int) or value > self.above
 
 
 @dataclass(frozen=True, slots=True, eq=False)

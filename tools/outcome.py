@@ -97,7 +97,6 @@ class NotFound:
     kind: Literal["not_found"] = "not_found"
 
 
-Outcome = Done | Rejected | Unknown
 Answer = Done | Rejected | Unknown | NotSent | InFlight | Pending
 """What one exchange of a send yields."""
 Found = Done | Rejected | Pending | NotFound | Unknown | NotSent

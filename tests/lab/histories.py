@@ -5,7 +5,6 @@ from typing import Any
 
 from lab.cells import Cell, Counts, Fault, Group, Point, Verdict
 from lab.history import Event, History, Landing, Ledger, RunSeen
-from lab.jobs import JOBS, Job
 from mocks.rows import EffectRow, ModelRow, RequestRow
 
 TAG = "tabc"
@@ -95,7 +94,3 @@ def history(seen: Ledger | None, *runs: RunSeen, job: str = "charge", **more: An
 def sane() -> History:
     """Applied once; the repeat was answered from the record."""
     return history(ledger(request(1), request(2, applied=False), effects=(effect(1),)))
-
-
-def job_of(of: History) -> Job:
-    return JOBS[of.job]

@@ -15,6 +15,7 @@ from services.ledger import (
     Resolve,
     Same,
     Say,
+    approval_needed,
     changed_declarations,
     plan,
     summary,
@@ -22,7 +23,7 @@ from services.ledger import (
 )
 from services.messages import Choice, Grant, Intent, IntentState, Ruling
 from tools import TOOLS, registry
-from tools.tool import Repeat, Tool
+from tools.tool import Approval, Repeat, Tool
 
 ROOT = UUID("7f3c1b1e-0c57-4d0e-9d1e-0a9a5c1d2e3f")
 TOOLSET = registry(TOOLS)
@@ -95,7 +96,6 @@ def test_the_same_ids_and_other_arguments_are_other_intents() -> None:
         (IntentState.DENIED, Say),
         (IntentState.GIVEN_UP, Say),
         (IntentState.ARMED, Resolve),
-        (IntentState.SENT, Resolve),
         (IntentState.UNKNOWN, Resolve),
         (IntentState.WAITING, AskFirst),
         (IntentState.PROPOSED, AskFirst),
@@ -228,6 +228,27 @@ def test_the_grant_can_tighten_the_settings_and_not_loosen_them() -> None:
     grant = Grant(approve_above_cents={"charge_card": 1_000_000})
     _, made = plan(fresh(), ask(), TOOLSET, grant, {"charge_card": 50})
     assert isinstance(made, AskFirst)
+
+
+@pytest.mark.parametrize(
+    ("approval", "arguments", "because"),
+    [
+        (Approval(argument="cents", above=100), {"cents": 100}, None),
+        (Approval(argument="cents", above=100), {"cents": 101}, "101 is above the 100"),
+        (Approval(argument="cents", above=100), {}, "each time"),
+        (Approval(argument="cents", above=100), {"cents": "5"}, "each time"),
+        (Approval(always=True), {}, "each time"),
+        (Approval(always=True, argument="cents", above=100), {"cents": 1}, "each time"),
+        (None, {"cents": 101}, None),
+    ],
+)
+def test_what_a_tool_declares_needs_an_approval(
+    approval: Approval | None, arguments: dict[str, int | str], because: str | None
+) -> None:
+    _, (first,) = planned(fresh(), ask())
+    row = intent_of(first).model_copy(update={"arguments": arguments, "amount_cents": None})
+    said = approval_needed(replace(TOOLSET["charge_card"], approval=approval), row, Grant(), {})
+    assert because in str(said) if because else said is None
 
 
 def test_an_approved_row_that_was_not_sent_needs_no_second_approval() -> None:

@@ -158,11 +158,6 @@ def test_the_return_annotation_says_who_does_the_work() -> None:
 def test_a_limit_without_an_argument_is_one_on_the_amount() -> None:
     made = tool(**KEYED, amount="cents", approval=Approval(above=100))(build)
     assert made.approval == Approval(argument="cents", above=100)
-    assert not made.approval.needed({"cents": 100})
-    assert made.approval.needed({"cents": 101})
-    assert made.approval.needed({})
-    assert made.approval.needed({"cents": "5"})
-    assert Approval(always=True).needed({})
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
