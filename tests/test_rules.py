@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,6 +127,11 @@ def test_every_module_opens_with_a_docstring_and_is_short(folder: str) -> None:
         if len(path.read_text().splitlines()) > LARGEST_FILE_LINES:
             wrong.append(f"{path.relative_to(ROOT)} is longer than {LARGEST_FILE_LINES} lines")
     assert not wrong
+
+
+def test_what_the_linter_is_told_to_overlook_exists() -> None:
+    ignores = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]["per-file-ignores"]
+    assert not [pattern for pattern in ignores if not next(ROOT.glob(pattern), None)]
 
 
 def test_the_effect_class_decides_in_one_table_only() -> None:

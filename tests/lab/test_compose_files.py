@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 
 from lab.containers.project import BASE, CLUSTER, OLD
 from lab.paths import PACKAGE_JSON, RESTATE_TOML, ROOT
+from services.identity import make
 from services.settings import Settings
 from tools import TOOLS
 
@@ -126,10 +128,18 @@ def test_there_is_no_secret_in_the_files(base: dict[str, Any], cluster: dict[str
 
 
 def test_the_files_with_the_secrets_are_neither_committed_nor_in_the_image() -> None:
-    assert {"/.env", "/restate.env"} <= set((ROOT / ".gitignore").read_text().split())
+    private = {"/.env", "/restate.env", "/secrets/", "/docker-compose.override.yml"}
+    assert private | {"/restate-backup*", "/restate-before/"} <= set((ROOT / ".gitignore").read_text().split())
     allowed = (ROOT / ".dockerignore").read_text().split()
     assert "*" in allowed
     assert not [line for line in allowed if line.startswith("!") and ".env" in line]
+
+
+def test_the_key_that_is_mounted_is_the_one_that_is_made(tmp_path: Path) -> None:
+    private, _ = make(tmp_path)
+    folder = re.search(r"python -m services\.identity make (\S+/)", (ROOT / "docs" / "security.md").read_text())
+    assert folder is not None
+    assert f"file: ./{folder[1]}{private.name} }}" in (ROOT / "docs" / "deploy.md").read_text()
 
 
 def test_without_settings_the_workers_look_for_the_mocks(base: dict[str, Any]) -> None:
