@@ -1,7 +1,11 @@
 """What a run may do: the operator's grant and the request's, and names that no tool has."""
 
-import pytest
+from typing import Any
 
+import pytest
+from restate import TerminalError
+
+from services.agent import known_already
 from services.app import outside
 from services.busy import Busy
 from services.grants import closed, misnamed, narrowed
@@ -105,3 +109,32 @@ def test_a_bound_on_a_tool_that_is_gone_holds_for_those_that_have_none() -> None
     assert (bounds["charge_card"], bounds["send_sms"]) == (5, 9)
     whole = Grant(approve_above_cents={"send_sms": 9})
     assert closed(whole, TOOLS) == whole
+
+
+class Replayed:
+    """What `submit` asks of a new run's context, in a replay: its check of the names came to this."""
+
+    def __init__(self, recorded: str) -> None:
+        self.recorded = recorded
+
+    def key(self) -> str:
+        return "r"
+
+    async def get(self, *_: object, **__: object) -> None:
+        return None
+
+    async def run_typed(self, name: str, *_: object) -> str:
+        assert name == "names"
+        return self.recorded
+
+
+async def test_a_submit_that_is_replayed_by_a_version_without_the_tool_comes_to_the_same_answer() -> None:
+    now = outside(Settings(), Busy())
+    lost = RunRequest(task="x", grant=Grant(tools=("was_there",)))
+    there = RunRequest(task="x", grant=Grant(tools=("send_sms",)))
+    accepted: Any = Replayed("")
+    refused: Any = Replayed("grant.tools: there is no tool 'send_sms'; there are none")
+    assert await known_already(accepted, lost, now) is None
+    with pytest.raises(TerminalError, match=r"does not fit: .*no tool 'send_sms'") as caught:
+        await known_already(refused, there, now)
+    assert caught.value.status_code == 400
