@@ -130,7 +130,7 @@ def report_command(
     out: Annotated[Path, typer.Option(help="the folder with report.json")] = Path("lab-report"),
     cell: Annotated[str | None, typer.Option(help="id of the cell whose timeline is open at first")] = None,
 ) -> None:
-    """Write report.html from what matrix, window and storm left."""
+    """Write report.html from what matrix, storm, window and bench left."""
     _run(lambda show: pages.run(out, cell, show))
 
 

@@ -24,7 +24,7 @@ def run(out: Path, cell: str | None, show: Show) -> int:
     """Write it and say where; the exit code."""
     if not any((out / name).exists() for name in MADE_OF):
         raise UsageError(
-            f"there is no report.json in {shown(out)}; `python -m lab matrix --out {shown(out)}` makes one"
+            f"there is nothing to show in {shown(out)}; `python -m lab matrix --out {shown(out)}` or `bench` makes it"
         )
     show.line(f"the report is in {shown(write(out, cell))}")
     return 0
@@ -42,7 +42,7 @@ def write(out: Path, cell: str | None = None) -> Path:
     report, bench = _read(out / "report.json"), _read(out / "bench.json")
     if report is None:
         if bench is None:
-            raise LabError(f"there is no report.json in {shown(out)}")
+            raise LabError(f"there is neither {' nor '.join(MADE_OF)} in {shown(out)}")
         # The benchmark alone: the page says that no cell was played.
         report = {"cells": [], **{name: bench[name] for name in ("versions", "machine", "started_at", "seconds")}}
     if cell is not None and cell not in {each["id"] for each in report["cells"]}:

@@ -1,4 +1,4 @@
-"""The tables of results in the README, written between two marks from what matrix, window and storm left.
+"""The tables of results in the README, written between two marks from what matrix, storm, window and bench left.
 
 Rule: the numbers and verdicts are those of the report; nothing is typed by hand. A class's cell says every verdict that
 was seen there. The nine published scenarios stand first. What was not run is not mentioned.

@@ -91,7 +91,7 @@ def table(scenes: Sequence[Played]) -> Table:
     out.add_column("fault, the effect applied and unread")
     for title in JOB_TITLES.values():
         out.add_column(title)
-    out.add_column("blow to rest, s", justify="right")
+    out.add_column("fault to rest, s", justify="right")
     for scene in scenes:
         cells = [_cell(scene.struck.get(name)) for name in JOB_TITLES]
         out.add_row(scene.name, *cells, "" if scene.recovered_s is None else f"{scene.recovered_s:.1f}")
