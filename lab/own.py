@@ -1,6 +1,7 @@
 """A target from a file: an agent that the lab does not know, in whatever language, described in a few lines of TOML.
 
-Rule: a wrong file is one sentence that names the field. What may be left out is what `lab.targets` says it is.
+Rule: a wrong file is one sentence that names the field and says what to write. What may be left out is what
+`lab.targets` says it is.
 
     name = "mine"
     command = ["node", "agent.js", "{port}", "{model}", "{receiver}"]
@@ -17,9 +18,11 @@ Rule: a wrong file is one sentence that names the field. What may be left out is
     effect = "charge"
 """
 
+import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -36,6 +39,18 @@ from lab.targets import (
     state_of_invocation,
     submit_to,
 )
+
+Told = Literal[Promise.ONCE, Promise.RECORDED, Promise.NOTHING]
+"""What a file may promise: effect classes are Pawl's own."""
+SAID = {
+    "tuple_type": 'must be a list of strings, one for each word: ["python3", "./agent.py", "{port}"]',
+    "too_short": "must name a program",
+    "literal_error": 'must be "once", "recorded" or "nothing"',
+}
+"""By pydantic's name of the error: what to write, where its own words do not say it to whoever writes TOML."""
+STARTED_WITH = ("port", "listen", "host", "model", "receiver", "ingress", "admin", "folder")
+ASKED_WITH = ("worker", "ingress", "admin", "run_id", "task")
+"""What is filled in: in the command and its environment, and in the addresses of submit and look."""
 
 
 class Exchange(BaseModel):
@@ -66,7 +81,7 @@ class Described(BaseModel):
     title: str = ""
     env: dict[str, str] = Field(default_factory=dict)
     resumes: bool = True
-    promise: Promise = Promise.ONCE
+    promise: Told = Promise.ONCE
     submit: Exchange | None = None
     look: Exchange | None = None
     service: str = ""
@@ -84,8 +99,24 @@ def load(file: Path) -> tuple[Target, Job]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"the target's file {file}: {where}: {first['msg']}") from error
+        raise UsageError(f"the target's file {file}: {where}: {SAID.get(first['type'], first['msg'])}") from error
+    _check_names(file, told)
     return target(told, file.parent), job(told)
+
+
+def _check_names(file: Path, told: Described) -> None:
+    """A name that nobody fills in would reach the agent as it stands. `${name}` is a shell's, and stays."""
+    exchanges = {"submit": told.submit, "look": told.look}
+    places: list[tuple[str, Iterable[str], tuple[str, ...]]] = [
+        ("command", told.command, STARTED_WITH),
+        ("env", told.env.values(), STARTED_WITH),
+        *((name, [each.url], ASKED_WITH) for name, each in exchanges.items() if each is not None),
+    ]
+    for where, texts, known in places:
+        for name in re.findall(r"(?<!\$)\{([a-z_]+)\}", " ".join(texts)):
+            if name not in known:
+                there = ", ".join(f"{{{each}}}" for each in known)
+                raise UsageError(f"the target's file {file}: {where}: there is no {{{name}}}; there are {there}")
 
 
 def target(told: Described, folder: Path) -> Target:

@@ -36,8 +36,8 @@ def described(folder: Path, text: str) -> Path:
 
 
 def test_a_few_lines_are_enough(tmp_path: Path) -> None:
-    target, job = own.load(described(tmp_path, 'name = "mine"\ncommand = ["./run", "{port}", "{model}", "{other}"]'))
-    assert target.argv("127.0.0.1:7", AT) == (str(tmp_path / "run"), "7", "http://mo", "{other}")
+    target, job = own.load(described(tmp_path, 'name = "mine"\ncommand = ["./run", "{port}", "{model}", "${HOME}"]'))
+    assert target.argv("127.0.0.1:7", AT) == (str(tmp_path / "run"), "7", "http://mo", "${HOME}")
     assert target.submit == Call("POST", "{worker}/runs/{run_id}", {"task": "{task}"})
     assert (target.resumes, target.promise, target.on_restate) == (True, Promise.ONCE, False)
     assert job.tool == "charge_card"
@@ -68,8 +68,16 @@ def test_another_tool_makes_a_job_of_its_own(tmp_path: Path) -> None:
     [
         ('command = ["run"]', "name: Field required"),
         ('name = "Mine!"\ncommand = ["run"]', "name: String should match"),
-        ('name = "mine"\ncommand = []', "command: Tuple should have at least 1 item"),
-        ('name = "mine"\ncommand = ["run"]\npromise = "twice"', "promise: Input should be"),
+        ('name = "mine"\ncommand = []', "command: must name a program"),
+        ('name = "mine"\ncommand = "python3 x"', "command: must be a list of strings"),
+        ('name = "mine"\ncommand = ["run", "{prt}"]', "command: there is no {prt}; there are {port}, {listen}"),
+        ('name = "mine"\ncommand = ["run"]\nenv = { A = "{prt}" }', "env: there is no {prt}"),
+        (
+            'name = "mine"\ncommand = ["run"]\nsubmit = { method = "POST", url = "{wrker}/runs" }',
+            "submit: there is no {wrker}; there are {worker}",
+        ),
+        ('name = "mine"\ncommand = ["run"]\npromise = "twice"', 'promise: must be "once", '),
+        ('name = "mine"\ncommand = ["run"]\npromise = "by class"', 'promise: must be "once", '),
         ('name = "mine"\ncommand = ["run"]\nresume = true', "resume: Extra inputs are not permitted"),
         ('name = "mine', "is not TOML"),
         ('name = "m"\ncommand = ["r"]\n[call]\ntool = "p"\neffect = "e"\narguments = { a = "b" }', "must hold {tag}"),
