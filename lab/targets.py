@@ -162,8 +162,10 @@ def _pawl_env(listen: str, at: Addresses) -> Mapping[str, str]:
 
 def _register_pawl(at: Addresses, worker: str) -> None:
     # A folder that is used again knows this address from before, and the code may have changed since: whoever edits it
-    # wants to go on, and is told which runs that may leave stuck.
-    command = (sys.executable, "-m", "services.register", "--worker", worker, "--force", "--yes", "--breaking")
+    # wants to go on, and is told which runs that may leave stuck. New calls go to this worker, also where another was
+    # registered since.
+    allowed = ("--force", "--yes", "--breaking", "--newest")
+    command = (sys.executable, "-m", "services.register", "--worker", worker, *allowed)
     done = run_to_end(command, environment({"PAWL_ADMIN": at.admin}), _REGISTER_S)
     if done.returncode:
         said = (done.stderr or done.stdout).strip()

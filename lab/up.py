@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -49,6 +50,7 @@ def up(asked: dict[str, int | None], folder: Path, show: Show) -> int:
             with Stack(folder / "up", ports=settled.ports, binary=binary) as stack:
                 _describe(stack, folder)
                 _print(stack, folder, show)
+                _print_unused(stack.workers[0].command.env, show)
                 _stay(stack, folder, show)
         except Interrupted:
             show.line("stopped: nothing is left running")
@@ -141,6 +143,13 @@ def _print(stack: Stack, folder: Path, show: Show) -> None:
     show.blank()
 
 
+def _print_unused(used: Mapping[str, str], show: Show) -> None:
+    """Names what the caller's shell sets in vain: this stack is the same in every shell."""
+    names = sorted(name for name in os.environ if name.startswith("PAWL_") and os.environ[name] != used.get(name))
+    if names:
+        show.line(f"set in this shell and not used by this stack: {', '.join(names)}. A worker of your own takes them.")
+
+
 def _print_addresses(described: dict[str, Any], folder: Path, show: Show) -> None:
     show.blank()
     show.pair("ingress", described["ingress"])
@@ -152,6 +161,22 @@ def _print_addresses(described: dict[str, Any], folder: Path, show: Show) -> Non
     for name, log in described["logs"].items():
         show.pair(f"log of {name}", shown(log))
     show.pair("all of this", shown(record.file(folder)))
+    if exports := _exports(described):
+        show.heading("Other ports than the usual ones. In a shell where you type commands:")
+        show.verbatim(f"export {exports}")
+
+
+def _exports(described: dict[str, Any]) -> str:
+    """The settings that lead a command, or a worker of one's own, to this stack; empty on the usual ports."""
+    at, usual = described["ports"], asdict(ports.USUAL)
+    settings = {
+        "PAWL_INGRESS": ("ingress", described["ingress"]),
+        "PAWL_ADMIN": ("admin", described["admin"]),
+        "PAWL_LISTEN": ("worker", f"{ports.HOST}:{at['worker']}"),
+        "PAWL_RECEIVER_URL": ("receiver", described["receiver"]),
+        "PAWL_MODEL_URL": ("model", f"{described['model']}/v1"),
+    }
+    return " ".join(f"{name}={value}" for name, (part, value) in settings.items() if at[part] != usual[part])
 
 
 def _stay(stack: Stack, folder: Path, show: Show) -> NoReturn:

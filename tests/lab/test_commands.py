@@ -16,7 +16,9 @@ import pytest
 
 from lab import pids, ports
 from lab.paths import ROOT
-from lab.process import wait_until
+from lab.peers import Ingress
+from lab.process import environment, wait_until
+from lab.targets import PAWL, Addresses
 from tests.lab.programs import LabCommand
 
 pytestmark = pytest.mark.server
@@ -110,6 +112,53 @@ def test_up_prints_what_can_be_pasted_and_down_ends_it(launch: Launch, tmp_path:
     assert up.left() == []
     assert "nothing is left running" in up.said()
     assert not (tmp_path / "stack.json").exists()
+
+
+def test_up_has_the_new_calls_also_after_another_worker_had_them(launch: Launch, tmp_path: Path) -> None:
+    asked = free_ports()
+    up = launch("up", *asked)
+    up.wait_said("/status\n")
+    described = record(tmp_path)
+    at = Addresses(described["ingress"], described["admin"], described["receiver"], described["model"])
+    listen = f"{ports.HOST}:{ports.free_port()}"
+    other = subprocess.Popen(
+        PAWL.argv(listen, at), env=environment(PAWL.env(listen, at)), cwd=ROOT, stderr=subprocess.DEVNULL
+    )
+    try:
+        PAWL.register(at, f"http://{listen}")
+    finally:
+        other.kill()
+        other.wait(10)
+    assert launch("down").wait(30) == 0
+    again = launch("up", *asked)
+    again.wait_said("/status\n")
+    with Ingress("ingress", at.ingress) as ingress:
+        answer = ingress.invoke("Agent", "after", "run", {"task": "refund order 1042"}, 20)
+    assert answer.json()["state"] == "completed"
+
+
+def test_up_names_the_settings_that_it_does_not_use_and_those_that_lead_to_it(
+    launch: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = free_ports()
+    ingress = asked[asked.index("--ingress-port") + 1]
+    monkeypatch.setenv("PAWL_MAX_TURNS", "3")
+    monkeypatch.setenv("PAWL_INGRESS", f"http://127.0.0.1:{ingress}")
+    up = launch("up", *asked)
+    up.wait_said("not used by this stack")
+    assert "not used by this stack: PAWL_MAX_TURNS." in up.said()
+    exports = next(line.strip() for line in up.said().splitlines() if line.strip().startswith("export "))
+    set_by_it = subprocess.run(
+        ["sh", "-c", f"{exports}; {sys.executable} -m services.cli pending"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        cwd=ROOT,
+    )
+    assert (set_by_it.returncode, set_by_it.stderr) == (0, "")
+    names = [word.partition("=")[0] for word in exports.split()[1:]]
+    assert names == ["PAWL_INGRESS", "PAWL_ADMIN", "PAWL_LISTEN", "PAWL_RECEIVER_URL", "PAWL_MODEL_URL"]
 
 
 def test_ctrl_c_ends_up(launch: Launch, tmp_path: Path) -> None:
