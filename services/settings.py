@@ -204,7 +204,7 @@ def _sentence(field: str) -> str:
 
 
 def table() -> list[tuple[str, str, str]]:
-    """Name, default and sentence of every setting, for `--help` and the README."""
+    """Name, default and sentence of every setting, for `--help`."""
     rows = []
     for name, field in Settings.model_fields.items():
         default = field.get_default(call_default_factory=True)

@@ -1,4 +1,4 @@
-"""How a function becomes a tool: the one module that a tool's author imports.
+"""How a function becomes a tool: the decorator, and what every tool has where its author says nothing.
 
 Rule: a wrong declaration is one sentence at import, so that it is seen at start-up and not after the first crash.
 Must not know: Restate, HTTP, any particular tool.

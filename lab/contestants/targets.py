@@ -118,7 +118,7 @@ def _cached() -> Target:
     return replace(
         shipped,
         name="pydantic-ai-cached",
-        title="the same, one line changed",
+        title="pydantic-ai on Restate, adapters kept",
         env=lambda listen, at: {**shipped.env(listen, at), "CACHED": "1"},
         service="PydanticAICached",
     )
