@@ -1,6 +1,6 @@
 """The tools that an agent has, and what wraps them.
 
-Rule: the tuple is explicit. To add a tool, write one file and add one line here.
+Rule: the tuple is explicit. To add a tool, write one file, import it here and add one line to the tuple.
 Must not know: Restate, services.
 """
 
