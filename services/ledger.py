@@ -35,6 +35,13 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
+class Beyond:
+    """The grant does not cover it. Answered like `Say`, and people are to see it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """Changes nothing: no key, no row."""
 
@@ -75,7 +82,7 @@ class Same:
     key: str
 
 
-Plan = Say | Read | Go | AskFirst | Resolve | Same
+Plan = Say | Beyond | Read | Go | AskFirst | Resolve | Same
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ def plan(
         return ledger, Say(call.problem or f"{call.name}: no arguments were given.")
     tool = tools[call.name]
     if grant.tools is not None and tool.name not in grant.tools:
-        return ledger, Say(f"{tool.name} was not run: this run may use only {', '.join(grant.tools) or 'no tools'}.")
+        return ledger, Beyond(f"{tool.name} was not run: this run may use only {', '.join(grant.tools) or 'no tools'}.")
     if not POLICIES[tool.effect].changes:
         return ledger, Read(tool, call.arguments)
 
@@ -142,7 +149,7 @@ def plan(
     intent = propose(ledger, call, tool, identity, occurrence=len(rows) + 1)
     refusal = beyond_grant(ledger, intent, tool, grant)
     if refusal is not None:
-        return ledger, Say(refusal)
+        return ledger, Beyond(refusal)
     ledger = ledger.put(intent)
     if before is not None and tool.repeat is Repeat.ASK:
         return ledger, AskFirst(tool, intent, asked_before(before))
@@ -169,7 +176,7 @@ def of_row(ledger: Ledger, tool: Tool, row: Intent, grant: Grant, limits: Mappin
             # What was not sent holds no part of the grant; it takes its part again, or is refused.
             refusal = beyond_grant(ledger, row, tool, grant) if row.state is IntentState.NOT_SENT else None
             if refusal is not None:
-                return ledger, Say(refusal)
+                return ledger, Beyond(refusal)
             ledger = ledger.put(row.model_copy(update={"state": IntentState.PROPOSED}))
             waited = row.state is not IntentState.NOT_SENT
             if row.approved() or not (because or waited):

@@ -271,6 +271,8 @@ class RunEnd(Kept):
     """The reply that the answer is from, where it has fields beyond its text."""
     pass_number: int
     used: Used
+    refused: tuple[str, ...] = ()
+    """Sentences about calls that the grant did not cover, the newest last."""
     at: float
     kind: Literal["end"] = "end"
 
@@ -296,6 +298,8 @@ class RunRow(Kept):
     until: float | None = None
     used: Used = Used()
     left: dict[str, float] = Field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    """As for the end."""
     questions: tuple[Question, ...] = ()
 
 

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from services.calls import Call
 from services.ending import settle, text_of
-from services.ledger import AskFirst, Go, Plan, Read, Resolve, Same, Say, denied_text, unknown_text
+from services.ledger import AskFirst, Beyond, Go, Plan, Read, Resolve, Same, Say, denied_text, unknown_text
 from services.margins import BACKOFF_FIRST_S, backoff_s, believed_from, can_look_up, in_time, open_until, too_old
 from services.messages import Choice, IntentState, Question, Ruling
 from services.moves import (
@@ -57,7 +57,7 @@ LOOK_UPS_MAX = 5
 def begin(call: Call, plan: Plan, caps: Caps, at: float) -> tuple[Progress, Move]:
     """The first move of a call that was planned. `at` is the newest time that is recorded, in unix seconds."""
     match plan:
-        case Say(text):
+        case Say(text) | Beyond(text):
             return Progress(call, None, None, caps), Settled(text)
         case Same(key):
             return Progress(call, None, None, caps), Follow(key)

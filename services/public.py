@@ -43,6 +43,7 @@ def end(run_id: str, row: RunEnd, rows: Sequence[Intent], *, replayed: bool, wit
         **row.used.model_dump(mode="json"),
         "replayed": replayed,
         "ended_at": row.at,
+        "refused": list(row.refused),
         **anew(row),
         "ledger": [intent(each, withhold=withhold) for each in rows],
     }
@@ -85,6 +86,7 @@ def status(
         "pass": row.pass_number,
         **row.used.model_dump(mode="json"),
         "left": dict(row.left),
+        "refused": list(row.refused),
         "questions": [question(each, withhold=withhold) for each in row.questions],
         "task": begun.task,
         "invocation_id": begun.invocation,

@@ -15,6 +15,7 @@ from uuid import UUID
 from restate import ObjectContext, TerminalError
 
 from services import public, state
+from services.account import Account, Moment
 from services.admission import ended_before, other_request, well_named
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
@@ -22,27 +23,23 @@ from services.conversation import spoken
 from services.history import History
 from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order, summary
-from services.limits import REASONS, left, used
+from services.limits import REASONS
 from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse, decide
 from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState
 from services.model import Fail, plan
-from services.notice import TOLD, Event, Tell
+from services.notice import Tell
 from services.outside import MODEL, Outside
 from services.pace import ask_for_room, said
 from services.passes import Denied, Opened, Over, is_cancel, jitter
 from services.people import ask as ask_people
 from services.reason import Reason
-from services.sealed import Parcel
 from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
 from services.turn import Turn
-from services.undo import undo, who_cancelled
+from services.undo import doubts, undo, who_cancelled
 from services.vault import encrypts
 from services.watch import About
 from tools.tool import Tool
-
-SHOWN_EVERY_S = 1.0
-"""How old the counts of a run that goes on may become, for those who look: a row costs as much as a step's result."""
 
 
 class Run:
@@ -56,7 +53,6 @@ class Run:
         self.ctx = ctx
         self.request = request
         self.outside = outside
-        self.tell = tell
         self.digest = request.digest()
         self.candidate = ctx.uuid()
         self.journal = Journal(ctx, ctx.key(), outside.busy, outside.watch)
@@ -64,9 +60,8 @@ class Run:
         self.provider = outside.provider
         self.passes_ended = 0
         self.transcript = Transcript(earlier=spoken(request.earlier))
-        self.shown: object = None
-        self.shown_entries = 0
-        self.shown_at = 0.0
+        self.account = Account(ctx, self.digest, self.journal, outside, self.terms)
+        self.account.tell = tell
         self.at = 0.0
         self.turn: Turn | None = None
 
@@ -99,6 +94,7 @@ class Run:
         opened: Opened = await self.journal.run("begin", (Opened,), begin)
         self.journal.home, self.journal.key = opened.invocation, opened.key
         self.terms, self.provider = opened.terms, opened.terms.provider(self.outside.provider)
+        self.account.terms, self.account.provider = self.terms, self.provider
         self.history = History(self.outside.provider, self.terms.limits)
         self.granted = self.terms.granted(self.outside.tools)
         self._now(opened.at)
@@ -249,12 +245,11 @@ class Run:
         said = await who_cancelled(self.ctx, self.journal, self.at)
         self._now(said.at)
         undone = await undo(self.turn) if said.undo and self.turn is not None else ""
-        return self._end(RunState.CANCELLED, Reason.CANCELLED, f"cancelled by {said.who}{undone}")
+        doubtful = doubts(self.turn) if self.turn is not None else ""
+        return self._end(RunState.CANCELLED, Reason.CANCELLED, f"cancelled by {said.who}{undone}{doubtful}")
 
     def _close(self, end: RunEnd) -> tuple[public.Shown, int]:
-        self.outside.watch.ended(self.ctx.key(), end)
-        state.set_end(self.ctx, end)
-        self._notify("ended", end.state, end.detail or end.reason, ())
+        self.account.close(end)
         rows = [] if self.turn is None else in_order(self.turn.ledger.rows.values())
         return public.end(self.ctx.key(), end, rows, replayed=False, withhold=encrypts()), end.pass_number
 
@@ -267,54 +262,20 @@ class Run:
     def _pass(self) -> int:
         return self.turn.ledger.pass_number if self.turn is not None else self.passes_ended + 1
 
+    def _moment(self) -> Moment:
+        refused = () if self.turn is None else self.turn.refused
+        return Moment(self.at, self._pass, self.transcript, refused)
+
     def _end(self, into: RunState, reason: Reason, detail: str = "", answer: str | None = None) -> RunEnd:
-        return RunEnd(
-            digest=self.digest,
-            state=into,
-            reason=reason.value,
-            detail=detail,
-            answer=answer,
-            pass_number=self._pass,
-            used=used(self.transcript, self.provider),
-            at=self.at,
-        )
+        return self.account.end(self._moment(), into, reason, detail, answer)
 
     def _show(
         self, into: RunState, reason: str = "", until: float | None = None, questions: tuple[Question, ...] = ()
     ) -> None:
-        """Writes the run's row where something about it is new. Before the pass is open there is nothing to write
-        it for."""
-        if self.turn is None:
-            return
-        self._now(self.turn.at)
-        what, entries = (into, reason, until, questions), len(self.transcript.entries)
-        if what == self.shown and (entries == self.shown_entries or self.at < self.shown_at + SHOWN_EVERY_S):
-            return
-        self.shown, self.shown_entries, self.shown_at = what, entries, self.at
-        self.outside.watch.shown(self.ctx.key(), into, tuple(question.key for question in questions))
-        row = RunRow(
-            digest=self.digest,
-            pass_number=self._pass,
-            state=into,
-            reason=reason,
-            since=self.at,
-            until=until,
-            used=used(self.transcript, self.provider),
-            left=left(self.transcript, self.terms.limits, self.provider),
-            questions=questions,
-        )
-        state.set_run_row(self.ctx, row, self.journal.key)
-        if into in TOLD:
-            self._notify(TOLD[into], into, reason, questions)
-
-    def _notify(self, name: str, into: RunState, reason: str, questions: tuple[Question, ...]) -> None:
-        if self.tell is None:
-            return
-        run_id, number = self.ctx.key(), self._pass
-        event = Event(
-            name=name, run_id=run_id, pass_number=number, state=into, reason=reason, at=self.at, questions=questions
-        )
-        self.ctx.service_send(self.tell, Parcel(event, self.journal.key))
+        """Before the pass is open there is nothing to write a row for."""
+        if self.turn is not None:
+            self._now(self.turn.at)
+            self.account.show(self._moment(), into, reason, until, questions)
 
     def _now(self, at: float) -> None:
         self.at = max(self.at, at)

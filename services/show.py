@@ -127,6 +127,7 @@ def summary(seen: Overview) -> list[RenderableType]:
                 + (f", {used.cost_cents:.2f} cents" if used.cost_cents else ""),
             )
         )
+        lines += [pair("refused", plain(sentence)) for sentence in counted.refused]
     if record.row is not None and record.row.until is not None and seen.state is RunState.WAITING_UNTIL:
         lines.append(pair("until", clock(record.row.until)))
     if seen.invocation is not None:

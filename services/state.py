@@ -21,7 +21,7 @@ BEGUN, RUN, END, ROOT = "begun", "run", "end", "root"
 OPEN, INTENT = "open/", "intent/"
 
 BEGUN_BLANKS = {"task": ""}
-ROW_BLANKS = {"reason": "", "questions": []}
+ROW_BLANKS = {"reason": "", "refused": [], "questions": []}
 """What anybody with access to Restate's tables may not read of two rows of which they may read the rest."""
 
 Reader = ObjectContext | ObjectSharedContext

@@ -20,7 +20,7 @@ from services.decision import Heard
 from services.ending import landed
 from services.journal import Journal, Restarted
 from services.lane import Lane, about_seal, standing, text_of
-from services.ledger import Go, Ledger, plan, unkeyed
+from services.ledger import Beyond, Go, Ledger, plan, unkeyed
 from services.messages import Intent, IntentState, Question, Ruling, RunState
 from services.moves import (
     Answered,
@@ -67,6 +67,8 @@ class Turn:
     lanes: list[Lane] = field(default_factory=list)
     pending: dict[RestateDurableFuture[Any], Callable[[], Awaitable[None]]] = field(default_factory=dict)
     steps: dict[RestateDurableFuture[Any], str] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    """What was said of calls that the grant did not cover."""
     seals: int = 0
     """Seals so far; their names must differ within an attempt."""
     alone: Lane | None = None
@@ -77,6 +79,8 @@ class Turn:
         for call in calls:
             terms = self.terms
             self.ledger, planned = plan(self.ledger, call, self.outside.tools, terms.grant, terms.approve_above_cents)
+            if isinstance(planned, Beyond):
+                self.refused += (planned.text,)
             self.lanes.append(Lane(*begin(call, planned, terms.caps(), self.at)))
         await self._drive(number)
         self.asked = self.ledger.asked

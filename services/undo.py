@@ -16,7 +16,7 @@ from services.calls import Call
 from services.decision import Stop, Stopped, stopped
 from services.journal import Journal
 from services.ledger import Go, in_order
-from services.messages import Intent, IntentState
+from services.messages import MAY_HAVE_HAPPENED, Intent, IntentState
 from services.turn import CANCELS_MAX, Turn
 from tools.effect import Effect
 from tools.tool import Tool
@@ -65,6 +65,12 @@ async def undo(turn: Turn) -> str:
     parts = [f"; undone: {', '.join(row.tool for row in undone)}"] if undone else []
     parts += [f"; not undone: {', '.join(row.tool for row in left)}"] if left else []
     return "".join(parts)
+
+
+def doubts(turn: Turn) -> str:
+    """What to say of effects of which nobody knows: a cancelled run asks no one about them."""
+    rows = in_order(row for row in turn.ledger.rows.values() if row.state in MAY_HAVE_HAPPENED)
+    return f"; may have happened, so ask the receiver: {', '.join(row.tool for row in rows)}" if rows else ""
 
 
 def undoing(turn: Turn, row: Intent, tool: Tool) -> tuple[Call, Go]:

@@ -165,6 +165,7 @@ def test_while_it_waits_for_a_decision_on_an_unknown(stand: Stand) -> None:
     cancel(cell)
     ended = ends(cell)
     assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["unknown"])
+    assert ended["detail"].endswith("; may have happened, so ask the receiver: send_sms")
     assert stand.decide(cell.run_id, key, "did_not_happen").status_code == 409
     quiet(cell, model_requests=1)
     assert cell.applied() == 1

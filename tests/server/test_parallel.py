@@ -111,6 +111,7 @@ def test_what_may_be_moved_is_given_out_in_the_model_s_order(stand: Stand) -> No
     assert [len(stand.effects_of("charge", f"{run_id}-{cents}")) for cents in sums] == [1, 0, 1, 0]
     answers = [message["content"] for message in last_history(stand, run_id) if message["role"] == "tool"]
     assert "above the 400" in answers[1] and "above the 100" in answers[3]
+    assert ended["refused"] == stand.status(run_id)["refused"] == [answers[1], answers[3]]
     further = [call("charge_card", customer_id=f"{run_id}-more", amount_cents=cents) for cents in (101, 100)]
     stand.script(calls(*made, *further), {"content": "done"}, name=run_id)
     ended = stand.run(run_id, task, again=2, grant=grant)

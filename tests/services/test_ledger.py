@@ -8,6 +8,7 @@ import pytest
 from services.calls import Call
 from services.ledger import (
     AskFirst,
+    Beyond,
     Go,
     Ledger,
     Plan,
@@ -152,12 +153,12 @@ def test_a_read_has_no_row_and_is_never_held_back() -> None:
 class TestGrant:
     def test_a_tool_outside_it_is_not_run(self) -> None:
         _, (made,) = planned(fresh(), ask(), grant=Grant(tools=("look_up_order",)))
-        assert isinstance(made, Say) and "may use only look_up_order" in made.text
+        assert isinstance(made, Beyond) and "may use only look_up_order" in made.text
 
     def test_the_total_is_reserved_in_the_order_of_the_calls(self) -> None:
         grant = Grant(total_cents=250)
         _, plans = planned(fresh(), *(ask(customer_id=f"c{n}") for n in range(4)), grant=grant)
-        assert [type(made) for made in plans] == [Go, Go, Say, Say]
+        assert [type(made) for made in plans] == [Go, Go, Beyond, Beyond]
 
     @pytest.mark.parametrize(
         ("state", "counts"),
@@ -176,35 +177,35 @@ class TestGrant:
         ledger, (first,) = planned(fresh(), ask(customer_id="a"))
         ledger = next_pass(with_state(ledger, intent_of(first).key, state))
         _, (second,) = planned(ledger, ask(customer_id="b"), grant=Grant(total_cents=150))
-        assert isinstance(second, Say) is counts
+        assert isinstance(second, Beyond) is counts
 
     def test_what_was_not_sent_takes_its_part_of_the_grant_again(self) -> None:
         ledger, (first,) = planned(fresh(), ask(customer_id="a"))
         ledger = with_state(ledger, intent_of(first).key, IntentState.NOT_SENT)
         grant = Grant(total_cents=100)
         _, (other, again) = planned(ledger, ask(customer_id="b", turn=2), ask(customer_id="a", turn=2), grant=grant)
-        assert isinstance(other, Go) and isinstance(again, Say)
+        assert isinstance(other, Go) and isinstance(again, Beyond)
 
     def test_one_effect_and_the_currency_have_limits(self) -> None:
         _, (made,) = planned(fresh(), ask(amount_cents=101), grant=Grant(each_cents=100))
-        assert isinstance(made, Say) and "101 cents is above the 100" in made.text
+        assert isinstance(made, Beyond) and "101 cents is above the 100" in made.text
         _, (made,) = planned(fresh(), ask(currency="USD"), grant=Grant(currency="EUR"))
-        assert isinstance(made, Say) and "EUR only" in made.text
+        assert isinstance(made, Beyond) and "EUR only" in made.text
 
     @pytest.mark.parametrize(("grant", "leaves"), [(Grant(currency="EUR"), False), (Grant(each_cents=100), True)])
     def test_what_does_not_say_its_currency_is_not_within_one(self, grant: Grant, leaves: bool) -> None:
         refund = ask("refund_payment", payment_id="pay_1", amount_cents=100, reason="")
         _, (made,) = planned(fresh(), refund, grant=grant)
-        assert isinstance(made, Go if leaves else Say)
-        if isinstance(made, Say):
+        assert isinstance(made, Go if leaves else Beyond)
+        if isinstance(made, Beyond):
             assert "EUR only" in made.text and "refund_payment does not say in which currency" in made.text
 
     def test_an_amount_below_zero_moves_as_much_and_makes_no_room(self) -> None:
         _, (made,) = planned(fresh(), ask(amount_cents=-101), grant=Grant(each_cents=100))
-        assert isinstance(made, Say) and "101 cents is above the 100" in made.text
+        assert isinstance(made, Beyond) and "101 cents is above the 100" in made.text
         back, more = ask(customer_id="a", amount_cents=-100), ask(customer_id="b", amount_cents=101)
         _, plans = planned(fresh(), back, more, grant=Grant(total_cents=200))
-        assert [type(each) for each in plans] == [Go, Say]
+        assert [type(each) for each in plans] == [Go, Beyond]
         _, (asked,) = planned(fresh(), ask(amount_cents=-101), grant=Grant(approve_above_cents={"charge_card": 100}))
         assert isinstance(asked, AskFirst)
 
@@ -215,7 +216,7 @@ class TestGrant:
     def test_a_refused_amount_is_refused_before_a_person_is_asked(self) -> None:
         grant = Grant(each_cents=50, approve_above_cents={"charge_card": -1})
         _, (made,) = planned(fresh(), ask(), grant=grant)
-        assert isinstance(made, Say)
+        assert isinstance(made, Beyond)
 
 
 @pytest.mark.parametrize(("limit", "asks"), [(-1, True), (0, True), (99, True), (100, False)])

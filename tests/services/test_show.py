@@ -215,3 +215,9 @@ def test_pending_ends_with_the_worst() -> None:
 @pytest.mark.parametrize(("status", "code"), [(400, 2), (401, 2), (404, 2), (413, 2), (409, 6), (410, 6), (422, 6)])
 def test_a_refusal_is_told_from_a_conflict(status: int, code: int) -> None:
     assert of_status(status) == code
+
+
+def test_a_call_that_the_grant_did_not_cover_is_shown() -> None:
+    said = "charge_card was not run: 4900 cents is above the 100 that one effect may move."
+    for kept in (record(row=row(refused=(said,))), record(end=end(refused=(said,)))):
+        assert f"  refused               {said}\n" in shown(seen(kept, invocation()))
