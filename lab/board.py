@@ -20,6 +20,7 @@ from lab.cells import Group as Part
 from lab.cells import Verdict
 from lab.checker import Result
 from lab.results import CellResult
+from lab.words import count
 
 STYLES = {
     Result.AS_PROMISED: "green",
@@ -98,7 +99,7 @@ class Board:
             red = self._red
         now = time.monotonic()
         lines = [Text(f"  {now - since:5.1f} s  {what}: {words}", style="dim") for _, (what, words, since) in lanes]
-        told = [Text(f"  {red} cells so far are not as they must be", style="bold red")] if red else []
+        told = [Text(f"  not as they must be so far: {count(red, 'cell')}", style="bold red")] if red else []
         return Group(self._progress, *lines, *told)
 
 

@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shlex
 import shutil
 import tempfile
 import threading
@@ -19,13 +20,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from lab import board, history, matrix, own, server
 from lab.cells import Cell, Fault, Group, Verdict
 from lab.checker import Judgement, Result, judge
+from lab.closing import tell
 from lab.contestants import targets as peers
-from lab.errors import UsageError
+from lab.errors import LabError, UsageError
 from lab.faults.people import KEY_LIFETIME_S
-from lab.ground import Kind
+from lab.ground import Ground, Kind
 from lab.history import History
 from lab.jobs import JOBS, Job
 from lab.lanes import Lanes, Task
@@ -37,12 +41,15 @@ from lab.results import CellResult, TrialResult, junit, red, report
 from lab.show import Show
 from lab.signals import shielded
 from lab.targets import CONTROLS, PAWL, Target
+from lab.words import count
 
 KEY_LIFETIME = (("PAWL_KEY_LIFETIME_S", f"{KEY_LIFETIME_S:g}"),)
 NODES = 3
 HISTORIES = Path("histories")
 UNPLAYED = Judgement(Verdict.INVALID, Result.CANNOT_TELL, ("it was not played",))
 LOOK_S = 0.2
+OUT = Path("lab-report")
+"""Where report and histories go unless something else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,16 @@ class Asked:
     folder: Path = SCRATCH
     keep: bool = False
 
+    def again(self, cell: str) -> str:
+        """The command that plays one cell as it was played, for a shell."""
+        said = f"python -m lab matrix --only {shlex.quote(cell)} --seed {self.seed} --trials {self.trials}"
+        usual = {"--target": None, "--out": OUT, "--dir": SCRATCH}
+        given = {"--target": self.target, "--out": self.out, "--dir": self.folder}
+        for option, path in given.items():
+            if path is not None and path != usual[option]:
+                said += f" {option} {shlex.quote(shown(path))}"
+        return said
+
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
@@ -71,7 +88,8 @@ class Lineup:
 
 
 def lineup(asked_target: Path | None, only: str | None) -> Lineup:
-    """Pawl, the controls, the engines that are installed, and the target that a file describes. Raises UsageError."""
+    """Pawl, the controls and the engines that are installed; or the target that a file describes, and nobody else.
+    Raises UsageError."""
     others = [(target, peers.why_not(target)) for target in peers.TARGETS]
     present = [target for target, missing in others if missing is None]
     told = [own.load(asked_target)] if asked_target is not None else []
@@ -79,8 +97,8 @@ def lineup(asked_target: Path | None, only: str | None) -> Lineup:
     if told and told[0][0].name in known:
         raise UsageError(f"the target's file: there is a target {told[0][0].name} already; choose another name")
     cells = matrix.chosen(matrix.cells(present, told), only)
-    if told and not only:
-        cells = tuple(cell for cell in cells if cell.group is Group.OWN)
+    if told:
+        others, cells = [], tuple(cell for cell in cells if cell.group is Group.OWN)
     return Lineup(
         {**known, **{target.name: target for target, _ in told}},
         {**JOBS, **{job.name: job for _, job in told}},
@@ -171,7 +189,8 @@ def run(asked: Asked, show: Show) -> int:
     """Play, judge, write, show; the exit code."""
     who = lineup(asked.target, asked.only)
     if not who.cells:
-        raise UsageError(f"no cell fits {asked.only}; `python -m lab matrix --list` shows them all")
+        which = f" --target {shown(asked.target)}" if asked.target else ""
+        raise UsageError(f"no cell fits {asked.only}; `python -m lab matrix{which} --list` shows them all")
     binary = server.find()
     versions = versions_of(server.check_version(binary))
     scenes = matrix.scenes(who.cells)
@@ -179,16 +198,18 @@ def run(asked: Asked, show: Show) -> int:
         Task(scene, kind_of(scene, who.targets), number) for number in range(1, asked.trials + 1) for scene in scenes
     ]
     show.line(
-        f"{len(who.cells)} cells in {len(scenes)} scenes, {asked.trials} trial(s) each, seed {asked.seed}; "
-        f"restate-server {versions['restate_server']}, {asked.jobs} at work at a time"
+        f"{count(len(who.cells), 'cell')} in {count(len(scenes), 'scene')}, {count(asked.trials, 'trial')} each, "
+        f"seed {asked.seed}; restate-server {versions['restate_server']}, {asked.jobs} at work at a time"
     )
     for sentence in who.missing if asked.only is None else ():
         show.line(f"left out: {sentence}")
     before = kept(asked.out) if asked.keep else None
-    for name in (folder_of(cell) for cell in who.cells) if before else ("",):
-        shutil.rmtree(asked.out / HISTORIES / name, ignore_errors=True)
     asked.folder.mkdir(parents=True, exist_ok=True)
     mine = Path(tempfile.mkdtemp(prefix="matrix-", dir=asked.folder))
+    if asked.target is not None:
+        try_out(tasks[0].kind, mine / "first", binary)
+    for name in (folder_of(cell) for cell in who.cells) if before else ("",):
+        shutil.rmtree(asked.out / HISTORIES / name, ignore_errors=True)
     started = time.time()
     tray = Tray(asked, who, board.Board(len(tasks)))
     try:
@@ -206,7 +227,18 @@ def run(asked: Asked, show: Show) -> int:
         "left_out": list(who.missing),
     }
     write(asked.out, tray.results(), about, before)
-    return tell(tray.results(), about, mine, asked, show)
+    return tell(tray.results(), about["seconds"], asked.out, mine, asked.again, show)
+
+
+def try_out(kind: Kind, folder: Path, binary: Path) -> None:
+    """Start an own target once: one that does not start is a mistake in its file, and no cell has to find that out.
+    Raises LabError."""
+    folder.mkdir()
+    try:
+        with Ground(kind, folder, binary):
+            pass
+    except (LabError, httpx.HTTPError, OSError) as error:
+        raise LabError(f"{kind.target.title} does not start, so nothing was played: {error}") from error
 
 
 def play_all(tray: Tray, tasks: Sequence[Task], folder: Path, binary: Path) -> None:
@@ -247,28 +279,6 @@ def kept(out: Path) -> dict[str, Any] | None:
 def folder_of(cell: Cell) -> str:
     """Where a cell's histories are kept."""
     return cell.id.replace("/", "_")
-
-
-def tell(results: Sequence[CellResult], about: Mapping[str, Any], logs: Path, asked: Asked, show: Show) -> int:
-    """The tables, what is red and how to run it again; the exit code."""
-    board.print_tables(results)
-    bad = red(results)
-    show.blank()
-    for each in bad:
-        show.error(f"{each.cell.id}: {each.verdict.value}, {each.result.value}. {' '.join(each.findings)}")
-        show.error(f"  again: python -m lab matrix --only {each.cell.id} --seed {asked.seed} --trials {asked.trials}")
-    played = sum(trial.replayed is not None for each in results for trial in each.trials)
-    if played:
-        show.line(f"{played} trials were played twice, because the first time could not be told")
-    show.line(f"{len(results)} cells in {about['seconds']:.0f} s; report and histories are in {shown(asked.out)}")
-    if bad:
-        show.error(f"{len(bad)} cells are not as they must be; the logs are in {shown(logs)}")
-        return 1
-    others = [each.cell.id for each in results if each.result is not Result.AS_PROMISED]
-    if others:
-        show.line(f"of other engines these are not as expected, which does not decide: {', '.join(others)}", "yellow")
-    show.line("Every cell is as it must be: Pawl as its classes promise, controls failing where they must.", "green")
-    return 0
 
 
 def versions_of(restate_server: str) -> dict[str, str]:

@@ -132,5 +132,10 @@ class Cell:
 
     @property
     def id(self) -> str:
-        where = "" if self.point is Point.NONE else f"/{self.point.value}"
-        return f"{self.target}/{self.job}/{self.fault.value}{where}"
+        return named(self.target, self.job, self.fault, self.point)
+
+
+def named(target: str, job: str, fault: Fault, point: Point) -> str:
+    """The id of a cell; of a scene, with its jobs."""
+    where = "" if point is Point.NONE else f"/{point.value}"
+    return f"{target}/{job}/{fault.value}{where}"

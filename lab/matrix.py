@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from lab.cells import UNCOUNTED, Cell, Counts, Fault, Group, Point, Verdict
+from lab.cells import UNCOUNTED, Cell, Counts, Fault, Group, Point, Verdict, named
 from lab.jobs import JOBS, Class, Job
 from lab.published import JOB, PUBLISHED
 from lab.targets import CONTROLS, KEYED, PAWL, Promise, Target
@@ -243,7 +243,7 @@ def _by_promise(target: Target, job: str, group: Group) -> Iterator[Cell]:
                 job=job,
                 fault=fault,
                 point=point,
-                expected=frozenset({_by(target.promise, fault, point)}),
+                expected=frozenset({must_be(target.promise, fault, point)}),
                 group=group,
             )
 
@@ -257,7 +257,7 @@ def _unheeded(*targets: Target) -> Iterator[Cell]:
                 job="charge",
                 fault=Fault.KEYS_IGNORED,
                 point=point,
-                expected=frozenset({_by(Promise.RECORDED, Fault.KEYS_IGNORED, point)}),
+                expected=frozenset({must_be(Promise.RECORDED, Fault.KEYS_IGNORED, point)}),
                 group=Group.CONTROL,
             )
 
@@ -269,7 +269,7 @@ def can_be_brought_to(target: Target, point: Point) -> bool:
     return point is not Point.MODEL_BEFORE or target is PAWL
 
 
-def _by(promise: Promise, fault: Fault, point: Point) -> Verdict:
+def must_be(promise: Promise, fault: Fault, point: Point) -> Verdict:
     """What must be seen of a target that promises so."""
     if fault is Fault.RESTARTED_SCRATCH:
         return Verdict.DUPLICATED
@@ -292,7 +292,7 @@ class Scene:
     @property
     def id(self) -> str:
         jobs = "+".join(cell.job for cell in self.cells)
-        return f"{self.target}/{jobs}/{self.fault.value}/{self.point.value}"
+        return named(self.target, jobs, self.fault, self.point)
 
 
 def scenes(of_cells: Iterable[Cell]) -> tuple[Scene, ...]:

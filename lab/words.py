@@ -1,6 +1,9 @@
-"""What the faults are called where a person reads of them: in the README and on the page. Pure data."""
+"""Words for a person, at the terminal, in the README and on the page: what the faults are called, how a number stands
+before its noun, and the sentence for a matrix in which nothing is red. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from lab.cells import Group
 
 WORDS: Mapping[str, str] = {
     "no-fault": "nothing",
@@ -29,3 +32,24 @@ WORDS: Mapping[str, str] = {
     "written-since": "record written by somebody else meanwhile",
     "written-version": "record written meanwhile, request with a version",
 }
+
+WELL: Mapping[Group, str] = {
+    Group.PUBLISHED: "the published scenarios as they were counted there",
+    Group.PAWL: "Pawl as its classes promise",
+    Group.CONTROL: "controls failing where they must",
+    Group.OWN: "your target as its file promises",
+}
+"""What it means of a group that all is well. Other engines do not decide."""
+
+
+def all_well(groups: Collection[str]) -> str:
+    """The sentence for a matrix in which nothing is red, about the groups that were played."""
+    said = [words for group, words in WELL.items() if group in groups]
+    if not said:
+        return "Nothing is red: what other engines do does not decide."
+    return f"Every cell that was played is as it must be: {', '.join(said)}."
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """A number before its noun: `many` where it is not the noun with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"

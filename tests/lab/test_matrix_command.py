@@ -78,17 +78,26 @@ def test_a_target_that_breaks_its_promise_is_red_and_says_how_to_see_it_again(tm
     done = matrix(tmp_path, "--target", str(file), "--trials", "1", "--only", ident)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"{ident}: duplicated, not as promised" in done.stderr
-    assert f"python -m lab matrix --only {ident} --seed 1" in done.stderr
+    assert f"python -m lab matrix --only {ident} --seed 1 --trials 1 --target {file}" in done.stderr
     assert report(tmp_path)["summary"]["red"] == [ident]
 
 
-def test_a_worker_that_does_not_start_cannot_be_told_and_is_red(tmp_path: Path) -> None:
+def test_a_target_that_does_not_start_is_tried_once_and_said_in_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "broken.toml"
     file.write_text(f'name = "broken"\ncommand = ["{sys.executable}", "-c", "raise SystemExit(\'no key\')"]\n')
-    done = matrix(tmp_path, "--target", str(file), "--trials", "1", "--only", "broken/charge/no-fault")
+    done = matrix(tmp_path, "--target", str(file), "--trials", "1")
     assert done.returncode == 1
-    assert "broken/charge/no-fault: invalid, cannot be told" in done.stderr
-    assert "no key" in done.stderr
+    assert "broken does not start, so nothing was played: the worker ended with exit code 1" in done.stderr
+    assert done.stderr.count("no key") == 1
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "broken.toml"
+    file.write_text('name = "broken"\ncommand = ["./no-such-agent", "{port}"]\n')
+    done = matrix(tmp_path, "--target", str(file), "--trials", "1")
+    assert done.returncode == 1
+    assert "broken does not start" in done.stderr and "no-such-agent" in done.stderr
 
 
 def test_a_signal_ends_it_and_leaves_nothing_running(tmp_path: Path) -> None:
