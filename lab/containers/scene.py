@@ -32,6 +32,7 @@ LOOK_S = 0.25
 TRIES = 8
 """Runs of one job until one is at the victim: with two workers, all but one in 250 times."""
 AT_POINT = "the receiver has applied it and holds the answer"
+AWAITS = "it waits for a person's approval, and nothing has left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,25 @@ class Scene:
 
     def submit(self, name: str) -> Run:
         """Submit a run and wait until it is held."""
-        job, tag = JOBS[name], f"t{secrets.token_hex(5)}"
-        run = Run("", job, tag, f"lab-{name}-{tag}")
         held = sum(gate.held() for gate in self._gates)
-        reply = self.call(run, "submit", {"task": job.task(tag)})
-        if reply[0] not in (200, 202):
-            raise LabError(f"the run {run.run_id} was answered with {reply[0]}: {reply[1]}")
+        run = self._begun(name)
         wait_until(f"holding {run.run_id}", lambda: sum(gate.held() for gate in self._gates) > held, HELD_S)
         run.proof = AT_POINT
+        return run
+
+    def park(self, name: str) -> Run:
+        """Submit a run whose effect a person must approve, and wait until it asks."""
+        run = self._begun(name, grant={"approve_above_cents": {JOBS[name].tool: -1}})
+        wait_until(f"{run.run_id} to ask", lambda: self.look(run) == "waiting_approval", HELD_S)
+        run.proof = AWAITS
+        return run
+
+    def _begun(self, name: str, **more: Any) -> Run:
+        job, tag = JOBS[name], f"t{secrets.token_hex(5)}"
+        run = Run("", job, tag, f"lab-{name}-{tag}")
+        reply = self.call(run, "submit", {"task": job.task(tag), **more})
+        if reply[0] not in (200, 202):
+            raise LabError(f"the run {run.run_id} was answered with {reply[0]}: {reply[1]}")
         self.runs.append(run)
         return run
 

@@ -139,16 +139,32 @@ def cut_off(where: Where) -> Callable[[Scene], None]:
 
 def replaced(scene: Scene) -> None:
     """A new container for the server, on the old one's volume."""
-    victim, runs = at_server(scene)
+    _, runs = at_server(scene)
+    new_server(scene, runs)
+    scene.let_go()
+    scene.rest()
+    scene.read()
+
+
+def replaced_before_an_approval(scene: Scene) -> None:
+    """The same while a run waits for a person, who approves when the new one is there."""
+    waiting = scene.park(CHARGE)
+    new_server(scene, [waiting])
+    if scene.look(waiting) != "waiting_approval":
+        raise LabError(f"{waiting.run_id} waited for an approval, and is {scene.look(waiting)} in the new container")
+    scene.decide(waiting, "approve")
+    scene.rest()
+    scene.read()
+
+
+def new_server(scene: Scene, runs: list[Run]) -> None:
+    victim = scene.project.node(1)
     before = scene.project.inspect(victim, "{{.Id}}")
     scene.strikes()
     scene.project.up("--force-recreate", "--no-deps", "restate")
     if scene.project.inspect(victim, "{{.Id}}") == before:
         raise LabError(f"{victim} was to be made anew, and is the same container")
     scene.landed("a new container for the server", runs)
-    scene.let_go()
-    scene.rest()
-    scene.read()
 
 
 def one_waits_and_one_works(scene: Scene) -> list[Run]:
@@ -203,6 +219,7 @@ SINGLE: Sequence[Story] = (
     Story("worker off the network", Fault.LINE_DEAD, cut_off(at_worker)),
     Story("server killed", Fault.SERVER_KILL, killed(at_server)),
     Story("server's container replaced", Fault.SERVER_KILL, replaced),
+    Story("replaced before an approval", Fault.SERVER_KILL, replaced_before_an_approval),
     Story("down and up", Fault.BOTH_KILL, down_and_up),
     Story("a new release", Fault.WORKER_REDEPLOY, new_release),
 )
