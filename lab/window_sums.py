@@ -143,9 +143,9 @@ def _series(each: Series) -> dict[str, Any]:
 
 def _estimate(series: Sequence[Series], kills: Kills | None) -> str:
     derived = (
-        "The last column is derived: the time that effects of this load spent applied and untold, over the time that "
-        "the load lasted, is the number that a worker's crash at a random moment doubles where there is no key. It "
-        "grows with the effects per second"
+        "How many a thousand crashes would double is derived: the time that effects of a load spent applied and "
+        "untold, over the time that the load lasted, is the number that a worker's crash at a random moment doubles "
+        "where there is no key. It grows with the effects per second"
     )
     rates = ", ".join(f"{len(each.widths) / each.seconds:.1f} with {each.name}" for each in series)
     text = f"{derived} ({rates})."

@@ -46,7 +46,7 @@ def _html(made: Table) -> str:
     columns = [(column, number > 0) for number, column in enumerate(made.columns)]
     says = f"<p>{text(made.says)}</p>" if made.says else ""
     rows = [[text(cell) for cell in row] for row in made.rows]
-    return f"<h3>{text(made.title)}</h3>{says}{table(made.title, columns, rows)}"
+    return f"<h3>{text(made.title)}</h3>{says}{table(made.title, columns, rows) if rows else ''}"
 
 
 def _dates(parts: Mapping[str, Told]) -> str:

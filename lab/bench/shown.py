@@ -23,6 +23,8 @@ def _table(table: Table, out: Show) -> None:
     out.heading(table.title)
     if table.says:
         out.line(table.says)
+    if not table.rows:
+        return
     rich = Rich()
     for number, column in enumerate(table.columns):
         rich.add_column(column, justify="left" if number == 0 else "right", overflow="fold", no_wrap=number == 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 from lab.bench.plots import number_text
 from lab.bench.sums import by_name
+from lab.words import count
 
 Parts = Mapping[str, Mapping[str, Any]]
 Row = tuple[str, ...]
@@ -33,14 +34,17 @@ def of_parts(parts: Parts) -> Iterator[Table]:
 
 
 def goals(told: Mapping[str, Any]) -> Table:
-    """What must be reached, and what was."""
+    """What must be reached, and what was, of the parts that were measured; of the others only how many there are."""
     rows = []
     for goal in told["goals"]:
+        if goal["value"] is None:
+            continue
         least, unit = goal["least"], "" if goal["unit"] == "times" else f" {goal['unit']}"
         bound = f"at least {least:g}" if least is not None else f"at most {goal['most']:g}{unit}"
-        value = "-" if goal["value"] is None else f"{number_text(goal['value'])}{unit}"
-        rows.append((goal["says"], bound, value, REACHED[goal["reached"]]))
-    return Table("goals", "What must be reached", ("", "bound", "measured", ""), tuple(rows))
+        rows.append((goal["says"], bound, f"{number_text(goal['value'])}{unit}", REACHED[goal["reached"]]))
+    left = len(told["goals"]) - len(rows)
+    says = f"{count(left, 'more bound is', 'more bounds are')} for parts that were not measured." if left else ""
+    return Table("goals", "What must be reached", ("", "bound", "measured", ""), tuple(rows), says)
 
 
 REACHED = {True: "reached", False: "not reached", None: "-"}

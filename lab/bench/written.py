@@ -41,7 +41,8 @@ def _about(told: Told) -> str:
 
 def _of(table: Table) -> str:
     says = f" {table.says}" if table.says else ""
-    return f"**{table.title}.**{says}\n\n{_table(table.columns, table.rows)}"
+    head = f"**{table.title}.**{says}"
+    return f"{head}\n\n{_table(table.columns, table.rows)}" if table.rows else head
 
 
 def _contestants(parts: Mapping[str, Told]) -> str:

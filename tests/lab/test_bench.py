@@ -90,6 +90,16 @@ def test_goals_are_judged_from_one_sitting_each() -> None:
     assert found["job_vs_typescript"]["value"] is None and found["job_vs_typescript"]["reached"] is None
 
 
+def test_only_bounds_that_were_measured_are_shown_and_the_others_are_counted() -> None:
+    table = tables.goals(made())
+    measured = sum(goal["value"] is not None for goal in made()["goals"])
+    assert 0 < len(table.rows) == measured < len(GOALS)
+    assert "-" not in {cell for row in table.rows for cell in row}
+    assert table.says == f"{len(GOALS) - measured} more bounds are for parts that were not measured."
+    nothing = tables.goals({"goals": judged({})})
+    assert nothing.rows == () and nothing.says.startswith(f"{len(GOALS)} more bounds")
+
+
 def test_there_is_a_ratio_for_each_goal() -> None:
     assert made()["ratios"].keys() == {goal.name for goal in GOALS}
     assert "throughput_vs_bare" in made()["ratios"]
@@ -208,7 +218,7 @@ def test_the_page_shows_the_benchmark_without_a_matrix(tmp_path: Path) -> None:
     assert 'id="bench"' in text and "What must be reached" in text and "<svg" in text
     assert "DBOS: the peers" in text
     (tmp_path / told.NAME).unlink()
-    with pytest.raises(UsageError, match=r"report\.json"):
+    with pytest.raises(UsageError, match="nothing to show"):
         pages.run(tmp_path, None, Show())
 
 
