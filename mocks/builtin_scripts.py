@@ -1,9 +1,11 @@
-"""The scripts that are always there, one per effect class. Pure data.
+"""The scripts that are always there, one per effect class, and one for the tool that the README adds. Pure data.
 
 Rule: arguments that hold a number are written as text, since a group's value is text.
 """
 
 from mocks.script import Script
+
+NOT_REFUNDED = "Order {order} was not refunded, as far as I know. {told}"
 
 REFUND = {
     "match": r"(?i)refund order (?P<order>\w+)",
@@ -38,9 +40,14 @@ REFUND = {
                         "body": "We have refunded 49.00 EUR for order {order}.",
                     },
                 },
-            ]
+            ],
+            "otherwise": NOT_REFUNDED,
         },
-        {"content": "Order {order} is refunded: 49.00 EUR. The customer record is updated and the customer was told."},
+        {
+            "content": "Order {order} is refunded: 49.00 EUR. "
+            "The customer record is updated and the customer was told.",
+            "otherwise": "The refund of order {order} is not settled in all parts. {told}",
+        },
     ],
 }
 
@@ -55,7 +62,10 @@ CHARGE = {
                 }
             ]
         },
-        {"content": "Customer {customer} was charged {cents} cents."},
+        {
+            "content": "Customer {customer} was charged {cents} cents.",
+            "otherwise": "Customer {customer} was not charged, as far as I know. {told}",
+        },
     ],
 }
 
@@ -70,7 +80,18 @@ TRANSFER = {
                 }
             ]
         },
-        {"content": "{cents} cents were transferred to {account}."},
+        {
+            "content": "{cents} cents were transferred to {account}.",
+            "otherwise": "The transfer to {account} is not done, as far as I know. {told}",
+        },
+    ],
+}
+
+PAYOUT = {
+    "match": r"(?i)pay out (?P<cents>\d+) to (?P<account>\w+)",
+    "replies": [
+        {"tool_calls": [{"name": "pay_out", "arguments": '{"account": "{account}", "amount_cents": {cents}}'}]},
+        {"content": "{cents} cents were paid out to {account}."},
     ],
 }
 
@@ -78,11 +99,14 @@ SMS = {
     "match": r"(?i)text (?P<phone>\+?\d+)",
     "replies": [
         {"tool_calls": [{"name": "send_sms", "arguments": {"to": "{phone}", "text": "Your order is on its way."}}]},
-        {"content": "A text was sent to {phone}."},
+        {
+            "content": "A text was sent to {phone}.",
+            "otherwise": "The text to {phone} was not sent, as far as I know. {told}",
+        },
     ],
 }
 
 BUILTIN_SCRIPTS: tuple[tuple[str, Script], ...] = tuple(
     (name, Script.model_validate(script))
-    for name, script in (("refund", REFUND), ("charge", CHARGE), ("transfer", TRANSFER), ("sms", SMS))
+    for name, script in (("refund", REFUND), ("charge", CHARGE), ("transfer", TRANSFER), ("sms", SMS), ("payout", PAYOUT))
 )

@@ -32,6 +32,8 @@ class Reply(BaseModel):
 
     `attempts`: the k-th identical request gets the k-th of these, the last repeats. `drift`: with the switch on, the
     first request gets this reply and each repetition the next of these, the last repeats. `delay_s` in seconds.
+    `otherwise` is said instead where a call since the last user message was answered by a sentence and no JSON object,
+    as refusals are; `{told}` in it is what those sentences say.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +54,7 @@ class Reply(BaseModel):
     cut: bool = False
     attempts: tuple["Reply", ...] = ()
     drift: tuple["Reply", ...] = ()
+    otherwise: str | None = None
 
     def is_message(self) -> bool:
         """Whether it sends an assistant message, and not a raw answer or a fault."""
@@ -110,7 +113,10 @@ def choose(messages: list[Any], scripts: Iterable[tuple[str, Script]]) -> Chosen
         found = re.search(script.match, asked)
         if found:
             groups = {group: value or "" for group, value in found.groupdict().items()}
-            return Chosen(name, turn, position, _at(script, turn), groups)
+            reply, sentences = _at(script, turn), _sentences(messages[last_user + 1 :])
+            if reply.otherwise is not None and sentences:
+                reply, groups = Reply(content=reply.otherwise), {**groups, "told": " ".join(sentences)}
+            return Chosen(name, turn, position, reply, groups)
     known = "; ".join(f"{name}: {script.match}" for name, script in scripts)
     return Chosen(None, turn, position, Reply(content=f"No script matches the last user message. Scripts: {known}"), {})
 
@@ -150,6 +156,12 @@ def text_of(message: Any) -> str:
     if isinstance(content, list):
         return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
+
+
+def _sentences(messages: list[Any]) -> list[str]:
+    """What tools answered that is no JSON object."""
+    told = [text_of(message) for message in messages if _role(message) == "tool"]
+    return [text for text in told if not text.lstrip().startswith("{")]
 
 
 def _at(script: Script, turn: int) -> Reply:

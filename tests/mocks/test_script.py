@@ -233,3 +233,17 @@ def test_the_scripts_that_are_always_there(task: str, tools: list[tuple[str, dic
             break
     assert called == tools
     assert "{" not in messages[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("task", "calls"), [("refund order 17", 2), ("charge customer 5 1200", 1), ("transfer 3 to D", 1), ("text 4", 1)]
+)
+def test_they_do_not_say_that_something_was_done_that_was_refused(task: str, calls: int) -> None:
+    messages: list[Any] = [{"role": "user", "content": task}]
+    for _ in range(calls):
+        (call,) = (message := message_of(messages, BUILTIN_SCRIPTS))["tool_calls"]
+        last = len(messages) // 2 == calls - 1
+        told = "it was denied by ann and not run." if last else "{}"
+        messages += [message, {"role": "tool", "tool_call_id": call["id"], "content": told}]
+    said = message_of(messages, BUILTIN_SCRIPTS)
+    assert "tool_calls" not in said and "as far as I know. it was denied by ann" in said["content"]
