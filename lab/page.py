@@ -12,8 +12,9 @@ from typing import Any
 from lab.bench.page import section
 from lab.cells import Point
 from lab.history import History
+from lab.page_head import head, scenarios
 from lab.page_more import storm, window
-from lab.page_style import SHEET, figures, pill, table, text
+from lab.page_style import SHEET, pill, table, text
 from lab.page_timeline import timeline
 from lab.words import WORDS
 
@@ -64,8 +65,8 @@ def page(data: Data) -> str:
     cells: Sequence[Told] = report.get("cells", ())
     drawn = {cell["id"]: f"t{number}" for number, cell in enumerate(cells) if _history(cell, data) is not None}
     parts = (
-        _head(report, data),
-        _scenarios(report, drawn),
+        head(report, data.storm),
+        scenarios(report, drawn),
         '<h2 id="matrix">The matrix</h2>',
         _legend(),
         *(_group(name, title, words, cells, drawn) for name, title, words in GROUPS),
@@ -81,76 +82,6 @@ def page(data: Data) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>Pawl: the lab's report</title><style>{SHEET}</style></head>"
         f"<body><main>{''.join(parts)}</main></body></html>\n"
-    )
-
-
-def _head(report: Told, data: Data) -> str:
-    summary = report.get("summary", {})
-    red = summary.get("red", [])
-    links = (
-        ("scenarios", "Nine scenarios"),
-        ("matrix", "Matrix"),
-        ("timelines", "Timelines"),
-        ("window", "Window"),
-        ("storm", "Storm"),
-        ("bench", "Benchmark"),
-        ("machine", "Versions"),
-    )
-    numbers: list[tuple[str, object]] = [
-        ("cells", summary.get("cells", 0)),
-        ("trials", summary.get("trials", 0)),
-        ("not as they must be", len(red)),
-    ]
-    if data.storm is not None:
-        numbers.append(
-            ("duplicates in the storm", sum(len(each) for each in data.storm.get("duplicated", {}).values()))
-        )
-    if red:
-        listed = "".join(f"<li><code>{text(each)}</code></li>" for each in red)
-        verdict = (
-            f'<div class="bad"><b>{len(red)} cells are not as they must be, or cannot be told.</b>'
-            f"<ul>{listed}</ul></div>"
-        )
-    elif summary.get("cells"):
-        verdict = (
-            '<div class="good">Every cell of Pawl that was played is as its class promises, '
-            "and every control fails as it must.</div>"
-        )
-    else:
-        verdict = '<div class="bad">No cell was played.</div>'
-    navigation = "".join(f'<li><a href="#{name}">{words}</a></li>' for name, words in links)
-    return (
-        "<h1>What was killed, and what the receiver counted</h1>"
-        "<p class=soft>Real processes, real signals. A verdict is what the receiver's own rows say was applied, "
-        "never what a run says of itself.</p>"
-        f'<nav aria-label="parts of the report"><ul>{navigation}</ul></nav>{verdict}{figures(numbers)}'
-    )
-
-
-def _scenarios(report: Told, drawn: Mapping[str, str]) -> str:
-    published = report.get("published", {})
-    here = report.get("versions", {}).get("restate_server", "unknown")
-    names = ("model_calls", "received", "applied")
-
-    def row(each: Told) -> Sequence[str]:
-        link = drawn.get(each.get("cell") or "")
-        label = text(each["scenario"])
-        first = f'<a href="#{link}">{label}</a>' if link else label
-        pairs = [f"{text(each['told'][name])} / <b>{text(each['counted'][name])}</b>" for name in names]
-        return (first, *pairs, text(each["agree"]))
-
-    columns = [("scenario", False), *((name, True) for name in ("model calls", "received", "applied"))]
-    return (
-        '<h2 id="scenarios">The nine published scenarios, repeated</h2>'
-        f"<p>Published with <b>{text(published.get('server'))}</b> and the {text(published.get('sdk'))}; here with "
-        f"<b>restate-server {text(here)}</b> and the Python SDK {text(report.get('versions', {}).get('restate-sdk'))}. "
-        "Each pair is the published count and the one <b>counted here</b>; a dash is a count that the text does not "
-        "state.</p>"
-        + table(
-            "the nine scenarios",
-            [*columns, ("trials that agree", False)],
-            [row(each) for each in published.get("rows", ())],
-        )
     )
 
 
@@ -183,7 +114,9 @@ def _group(name: str, title: str, words: str, cells: Sequence[Told], drawn: Mapp
         verdicts = (found.get(column, '<span class="soft">-</span>') for column in titles)
         lines.append((_fault(fault, again=fault == before), text(point), *verdicts))
         before = fault
-    parts = [f"<h3>{title}</h3><p>{words}</p>", table(title, columns, lines)]
+    parts = [f"<h3>{title}</h3>"]
+    if lines:
+        parts += [f"<p>{words}</p>", table(title, columns, lines)]
     if odd:
         heads = [("fault", False), ("point", False), ("job", False), ("verdict", False)]
         parts.append(

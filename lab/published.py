@@ -1,16 +1,18 @@
 """The published experiment that the lab repeats: its nine scenarios, and the counts that its text states. Pure data.
 
-It ran on restate-server 1.7.13 and the TypeScript SDK 1.17.2, three trials each, with a worker that killed itself. Here
-the workers are Python, the server is the one that package.json pins, and the kill comes from outside. A count that the
-text does not state is None. Where it says how many charges there were and no key was sent, that is what was received as
-well as what was applied, since its receiver applied every request without a key. The plain loop without a crash is in
-its code, and in its table only, which was a picture.
+It is the article `TITLE`, whose author killed an agent's worker on Restate and counted the charges. It ran on
+restate-server 1.7.13 and the TypeScript SDK 1.17.2, three trials each, with a worker that killed itself. Here the
+workers are Python, the server is the one that package.json pins, and the kill comes from outside. A count that the text
+does not state is None. Where it says how many charges there were and no key was sent, that is what was received as well
+as what was applied, since its receiver applied every request without a key. The plain loop without a crash is in its
+code, and in its table only, which was a picture.
 """
 
 from dataclasses import dataclass
 
 from lab.cells import Counts, Fault, Point
 
+TITLE = "Restate Durable Agents: Duplicate Tool Calls Tested (2026)"
 SERVER = "restate-server 1.7.13"
 SDK = "TypeScript SDK 1.17.2"
 JOB = "receipt"

@@ -13,6 +13,7 @@ from typing import Any
 from lab.bench import written
 from lab.errors import UsageError
 from lab.paths import shown
+from lab.published import TITLE
 from lab.show import Show
 from lab.words import WORDS
 
@@ -103,8 +104,13 @@ def _published(report: Told) -> str:
         for row in told["rows"]
         if row["cell"] is not None
     ]
-    theirs = f"published ({told['server']}, {told['sdk']}; ? where its text states no count) / here"
-    return _table([theirs, "model calls", "charges received", "charges applied"], rows)
+    if not rows:
+        return ""
+    source = (
+        f"Repeated: the scenarios of *{TITLE}*, which ran on {told['server']} with the {told['sdk']}. Each pair is the "
+        "count that was published (? where its text states none) / the one counted here."
+    )
+    return f"{source}\n\n{_table(['scenario', 'model calls', 'charges received', 'charges applied'], rows)}"
 
 
 def _storm(told: Told | None) -> str:

@@ -14,7 +14,7 @@ from lab.cells import Cell, Group, Verdict
 from lab.checker import SEVERITY, Judgement, Result
 from lab.jobs import Job
 from lab.merging import DECISIVE, summary
-from lab.published import PUBLISHED, SDK, SERVER
+from lab.published import PUBLISHED, SDK, SERVER, TITLE
 
 SCHEMA = 1
 WORST_LAST = (*SEVERITY, Verdict.INVALID)
@@ -150,7 +150,7 @@ def _published(results: Sequence[CellResult]) -> dict[str, Any]:
                 "agree": f"{here.agree} of {len(here.trials)}" if here else "-",
             }
         )
-    return {"server": SERVER, "sdk": SDK, "rows": rows}
+    return {"title": TITLE, "server": SERVER, "sdk": SDK, "rows": rows}
 
 
 def _is_published(result: CellResult) -> bool:

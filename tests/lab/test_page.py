@@ -212,6 +212,26 @@ def test_the_published_scenarios_stand_first_with_both_servers_named() -> None:
     assert html.index("1.7.13") < html.index("1.7.12") < html.index("The matrix")
 
 
+def test_of_a_part_of_the_matrix_the_rest_is_left_out() -> None:
+    (first,) = [cell(KILL)]
+    told = report(first)
+    told["published"]["rows"][0]["cell"] = None
+    html = page(Data(told, {}))
+    read(html)
+    assert "scenarios" not in html and "keyed, killed after the effect" not in html
+    matrix = html[html.index('id="matrix"') : html.index("Every cell with its counts")]
+    assert matrix.count("<table") == 1 and "each column what the tool does" not in matrix
+    assert "as it must be: Pawl as its classes promise." in html
+
+
+def test_of_the_published_scenarios_those_that_were_played_are_shown_with_their_source() -> None:
+    told = report(cell(KILL))
+    told["published"]["rows"].append({**told["published"]["rows"][0], "scenario": "not played", "cell": None})
+    html = page(Data(told, {}))
+    assert "1 of the published scenarios, repeated" in html and "not played" not in html
+    assert "Restate Durable Agents: Duplicate Tool Calls Tested (2026)" in html
+
+
 def test_every_verdict_has_a_colour_that_can_be_read_and_its_word() -> None:
     def luminance(colour: str) -> float:
         parts = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]

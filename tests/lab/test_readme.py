@@ -45,6 +45,7 @@ def test_the_published_scenarios_come_before_everything_else() -> None:
     made = told(result(GOOD))
     made["published"]["rows"][1]["cell"] = "plain/receipt/worker-kill/recorded"  # type: ignore[index]
     text = readme.tables(made)
+    assert "*Restate Durable Agents: Duplicate Tool Calls Tested (2026)*, which ran on restate-server 1.7.13" in text
     assert text.index("plain loop, killed after the charge") < text.index("worker killed")
 
 
