@@ -36,10 +36,12 @@ def wait_until(what: str, happened: Callable[[], bool], deadline_s: float, poll_
         time.sleep(poll_s)
 
 
-def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a child: this process's, less every setting that would reach it by accident, plus its own."""
+def environment(own: Mapping[str, str], without: Sequence[str] = ()) -> dict[str, str]:
+    """The environment of a child: this process's, less every setting that would reach it by accident, plus its own.
+    `without`: names that it must not have either, in whatever case."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PAWL_", "RESTATE_"))}
-    return inherited | {"PYTHONUNBUFFERED": "1", "NO_PROXY": "127.0.0.1,localhost"} | dict(own)
+    made = inherited | {"PYTHONUNBUFFERED": "1", "NO_PROXY": "127.0.0.1,localhost"} | dict(own)
+    return {name: value for name, value in made.items() if name.upper() not in without}
 
 
 def run_to_end(
@@ -82,6 +84,8 @@ class Command:
     port: int
     ready: Callable[[], bool]
     ready_s: float = 30.0
+    without: tuple[str, ...] = ()
+    """Names, in capitals, that its environment must not have."""
 
 
 @dataclass(slots=True)
@@ -122,7 +126,7 @@ class Process:
         with shielded(), self.command.log.open("ab") as log:
             self._child = subprocess.Popen(
                 self.command.argv,
-                env=environment(self.command.env),
+                env=environment(self.command.env, self.command.without),
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

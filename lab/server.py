@@ -18,6 +18,8 @@ from lab.ports import HOST, Ports
 from lab.process import Command
 
 _NPM_ARCH = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+# The server takes these for settings of its own: a proxy before a worker on this machine, or at least a warning.
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _VERSION_S = 20.0  # the binary is large: its first read from a cold disk takes seconds
 
 
@@ -106,4 +108,5 @@ def command(binary: Path, folder: Path, ports: Ports, log: Path, ready: Callable
         log=log,
         port=ports.ingress,
         ready=ready,
+        without=_PROXIES,
     )

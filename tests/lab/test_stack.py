@@ -30,6 +30,10 @@ def test_an_open_stack_answers_a_first_run_at_once(stack: Stack) -> None:
     assert run(stack, "first")["state"] == "completed"
 
 
+def test_the_server_finds_nothing_to_warn_of_in_its_settings(stack: Stack) -> None:
+    assert "deprecated" not in (stack.logs / "restate-server.log").read_text()
+
+
 @pytest.mark.parametrize("part", ["server", "receiver_process", "model_process"])
 def test_a_part_that_was_killed_and_started_again_serves_as_before(stack: Stack, part: str) -> None:
     before = len(stack.receiver.effects())
