@@ -91,7 +91,10 @@ PAYOUT = {
     "match": r"(?i)pay out (?P<cents>\d+) to (?P<account>\w+)",
     "replies": [
         {"tool_calls": [{"name": "pay_out", "arguments": '{"account": "{account}", "amount_cents": {cents}}'}]},
-        {"content": "{cents} cents were paid out to {account}."},
+        {
+            "content": "{cents} cents were paid out to {account}.",
+            "otherwise": "Nothing was paid out to {account}, as far as I know. {told}",
+        },
     ],
 }
 
@@ -106,7 +109,5 @@ SMS = {
     ],
 }
 
-BUILTIN_SCRIPTS: tuple[tuple[str, Script], ...] = tuple(
-    (name, Script.model_validate(script))
-    for name, script in (("refund", REFUND), ("charge", CHARGE), ("transfer", TRANSFER), ("sms", SMS), ("payout", PAYOUT))
-)
+_ALL = (("refund", REFUND), ("charge", CHARGE), ("transfer", TRANSFER), ("sms", SMS), ("payout", PAYOUT))
+BUILTIN_SCRIPTS: tuple[tuple[str, Script], ...] = tuple((name, Script.model_validate(script)) for name, script in _ALL)

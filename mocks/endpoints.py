@@ -56,6 +56,15 @@ CREATING = (
         found_by=("key", "reference"),
     ),
     Endpoint(
+        effect="payout",
+        path="/payouts",
+        promise=Promise.KEYED,
+        prefix="po",
+        required={"account": str, "amount_cents": int},
+        optional=REFERENCE,
+        found_by=("key", "reference"),
+    ),
+    Endpoint(
         effect="email",
         path="/emails",
         promise=Promise.KEYED,

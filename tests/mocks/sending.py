@@ -12,7 +12,13 @@ REFUND = {"payment_id": "pay_1", "amount_cents": 4900, "reference": "ref-1", "re
 EMAIL = {"to": "a@example.test", "subject": "hello", "body": "world", "reference": "ref-1"}
 TRANSFER = {"to_account": "DE1", "amount_cents": 4900, "currency": "EUR", "reference": "ref-1"}
 SMS = {"to": "+49", "text": "hello"}
-KEYED = (("charge", "/charges", CHARGE), ("refund", "/refunds", REFUND), ("email", "/emails", EMAIL))
+PAYOUT = {"account": "acc_1", "amount_cents": 4900, "reference": "ref-1"}
+KEYED = (
+    ("charge", "/charges", CHARGE),
+    ("refund", "/refunds", REFUND),
+    ("email", "/emails", EMAIL),
+    ("payout", "/payouts", PAYOUT),
+)
 
 REPLAYED = "Idempotency-Replayed"
 

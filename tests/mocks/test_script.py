@@ -217,6 +217,7 @@ def test_a_wrong_script_is_refused(script: dict[str, Any]) -> None:
             "transfer 300 to DE77",
             [("transfer_money", {"to_account": "DE77", "amount_cents": 300, "currency": "EUR"})],
         ),
+        ("pay out 500 to acc_1", [("pay_out", {"account": "acc_1", "amount_cents": 500})]),
         ("text +4917", [("send_sms", {"to": "+4917", "text": "Your order is on its way."})]),
     ],
 )
@@ -236,7 +237,14 @@ def test_the_scripts_that_are_always_there(task: str, tools: list[tuple[str, dic
 
 
 @pytest.mark.parametrize(
-    ("task", "calls"), [("refund order 17", 2), ("charge customer 5 1200", 1), ("transfer 3 to D", 1), ("text 4", 1)]
+    ("task", "calls"),
+    [
+        ("refund order 17", 2),
+        ("charge customer 5 1200", 1),
+        ("transfer 3 to D", 1),
+        ("pay out 3 to D", 1),
+        ("text 4", 1),
+    ],
 )
 def test_they_do_not_say_that_something_was_done_that_was_refused(task: str, calls: int) -> None:
     messages: list[Any] = [{"role": "user", "content": task}]
