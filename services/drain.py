@@ -13,11 +13,15 @@ from typing import Annotated
 
 import typer
 
+from services import vault
 from services.fleet import Fleet, Refused, Unreachable
 from services.settings import BadSettings, load
+from services.show import plain
 from services.versions import Deployment, Drain, drain, same_address
 
 FREE, WRONG, UNKNOWN, NEEDED = 0, 1, 2, 3
+RUNS_NAMED = 3
+"""Enough to see whom one waits for; `pending` lists all."""
 EPILOG = "Exit codes: 0 may be switched off; 1 Restate does not answer; 2 not known, or wrong; 3 still needed."
 
 
@@ -32,6 +36,12 @@ def chosen(known: Sequence[Deployment], names: Sequence[str]) -> list[Deployment
     return found if names else list(known)
 
 
+def look(fleet: Fleet, deployment: Deployment) -> Drain:
+    runs = fleet.runs_on(deployment.id, RUNS_NAMED)
+    named = [f"{plain(run.run_id)} ({run.state.value})" for run in runs]
+    return drain(deployment, fleet.open_calls(), named)
+
+
 def shown(each: Drain) -> dict[str, object]:
     return {
         "id": each.deployment.id,
@@ -40,6 +50,7 @@ def shown(each: Drain) -> dict[str, object]:
         "newest_of": list(each.deployment.newest_of),
         "may_be_switched_off": each.free,
         "open": {f"{call.target} {call.status}": call.count for call in each.bound},
+        "runs": list(each.runs),
         "on_their_way": {f"{call.target} {call.status}": call.count for call in each.waiting},
     }
 
@@ -54,8 +65,10 @@ def main(
 ) -> None:
     """Say of each version whether it may be switched off."""
     try:
-        with closing(Fleet(admin or load().admin)) as fleet:
-            looked = [drain(each, fleet.open_calls()) for each in chosen(fleet.deployments(), names or [])]
+        settings = load()
+        vault.use(settings.vault())
+        with closing(Fleet(admin or settings.admin)) as fleet:
+            looked = [look(fleet, each) for each in chosen(fleet.deployments(), names or [])]
             if as_json:
                 print(json.dumps([shown(each) for each in looked], indent=2))
             for each in looked:

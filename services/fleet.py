@@ -5,6 +5,7 @@ Waits are bounded, and their last word names address and cause.
 Must not know: what is made of it.
 """
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,6 +23,9 @@ from services.versions import Deployment, Offer, Open
 POLL_S = 0.2
 CALL_S = 30.0
 """Restate asks a worker several times before it says that it does not answer."""
+NAMES_IT = "PAWL_ADMIN names the address."
+DOUBLED = re.compile(r"(\[META\d+\]) \1")
+"""Restate writes the code of an error before a cause that begins with it."""
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -94,6 +98,10 @@ class Fleet:
         seen = tables.look(self._query, tables.doubtful_runs(self._query), whole=False)
         return [run for run in seen if run.state is RunState.STUCK]
 
+    def runs_on(self, deployment: str, most: int) -> list[Overview]:
+        """The oldest open runs that are bound to it, at most so many. Raises Unreachable."""
+        return tables.look(self._query, tables.runs_on(self._query, deployment, most), whole=False)
+
     def register(self, worker: str, *, replace: bool, breaking: bool) -> str:
         """The deployment's id. Raises Refused."""
         answer = self._post({"uri": worker, "force": replace, "breaking": breaking})
@@ -126,7 +134,8 @@ class Fleet:
         try:
             return ask()
         except httpx.HTTPError as error:
-            raise Unreachable(f"Restate's admin API at {self.url} does not answer: {cause_of(error)}") from error
+            sentence = f"Restate's admin API at {self.url} does not answer: {cause_of(error)}. {NAMES_IT}"
+            raise Unreachable(sentence) from error
 
 
 def offer_of(services: list[dict[str, Any]]) -> Offer:
@@ -176,7 +185,7 @@ def hint(worker: str) -> str:
 
 def message_of(answer: httpx.Response) -> str:
     try:
-        return str(answer.json()["message"])[:500]
+        return DOUBLED.sub(r"\1", str(answer.json()["message"]))[:500]
     except (ValueError, KeyError, TypeError):
         return f"status {answer.status_code}, {answer.text[:300]}"
 

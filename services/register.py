@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from services.fleet import Fleet, Refused, Unreachable
+from services.fleet import NAMES_IT, Fleet, Refused, Unreachable
 from services.settings import BadSettings, load
 from services.versions import (
     UNMARKED,
@@ -22,6 +22,7 @@ from services.versions import (
     bound_to,
     change,
     counts,
+    in_use_instead,
     lost,
     other_timeouts,
     same_address,
@@ -54,7 +55,7 @@ def register(admin: str, worker: str, wait_s: float, leave: Leave = NONE) -> str
     end = time.monotonic() + wait_s
     fleet = Fleet(admin)
     try:
-        fleet.await_restate(end)
+        await_restate(fleet, wait_s, end)
         served, known = fleet.served(worker, end), fleet.deployments()
         at_address = next((each for each in known if same_address(each.uri, worker)), None)
         if at_address is not None and change(at_address.offer, served).same:
@@ -62,17 +63,34 @@ def register(admin: str, worker: str, wait_s: float, leave: Leave = NONE) -> str
             if told:
                 # The same code: no call depends on how long Restate's patience was before.
                 fleet.register(worker, replace=True, breaking=True)
-                return f"{worker} is registered anew as {at_address.id}, with the same code; time-outs: {told}"
+                moved = taken_over(known, at_address)
+                return f"{worker} is registered anew as {at_address.id}, with the same code; time-outs: {told}{moved}"
             return same(fleet, at_address, known, leave)
         check_lost(known, served, worker, leave)
         if at_address is not None:
-            return instead(fleet, at_address, served, worker, leave)
+            return instead(fleet, at_address, served, worker, leave) + taken_over(known, at_address)
         name = fleet.register(worker, replace=False, breaking=leave.breaking)
         return f"{worker} is registered as {name}, code {served.code or UNMARKED}: {services(served)}"
     except (Unreachable, Refused) as error:
         raise NotRegistered(str(error)) from error
     finally:
         fleet.close()
+
+
+def await_restate(fleet: Fleet, wait_s: float, end: float) -> None:
+    """Until it answers; says so at once where it does not, since nobody should wait without knowing for what."""
+    try:
+        fleet.await_restate(time.monotonic())
+    except Unreachable as error:
+        if wait_s > 0:
+            print(f"pawl: {error}. {NAMES_IT} Waiting for it, {wait_s:g} s at most.", file=sys.stderr)
+        fleet.await_restate(end)
+
+
+def taken_over(known: Sequence[Deployment], registered: Deployment) -> str:
+    """Registering anew makes a version the newest; in words where another was."""
+    elsewhere = in_use_instead(known, registered)
+    return f"; new calls go to it from now on, and no longer to {' and '.join(elsewhere)}" if elsewhere else ""
 
 
 def check_lost(known: Sequence[Deployment], served: Offer, worker: str, leave: Leave) -> None:
@@ -87,11 +105,11 @@ def check_lost(known: Sequence[Deployment], served: Offer, worker: str, leave: L
 def same(fleet: Fleet, known: Deployment, others: Sequence[Deployment], leave: Leave) -> str:
     """The address is known with this very code: nothing to do, unless it is to get the new calls again."""
     already = f"{known.uri} is already registered as {known.id}, with the same code ({known.offer.code or UNMARKED})"
-    newer = [each for each in others if each.newest_of and each.id != known.id]
-    if not newer:
+    elsewhere = " and ".join(in_use_instead(others, known))
+    if not elsewhere:
         return already
     if not leave.newest:
-        return f"{already}; new calls go to {' and '.join(each.uri for each in newer)}. To roll back, say --newest."
+        return f"{already}, and is NOT in use: new calls go to {elsewhere}; to send them here: --newest"
     check_lost(others, known.offer, known.uri, leave)
     fleet.register(known.uri, replace=True, breaking=True)
     return f"{already}; new calls go to it from now on"
@@ -123,8 +141,12 @@ def main(
     wait: Annotated[float, typer.Option(help="Seconds to wait for both to answer.")] = WAIT_S,
     force: Annotated[bool, typer.Option("--force", help="Replace other code at the same address.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --force: also where calls are open on it.")] = False,
-    breaking: Annotated[bool, typer.Option("--breaking", help="Handlers may go.")] = False,
-    newest: Annotated[bool, typer.Option("--newest", help="New calls go to this version again: a roll back.")] = False,
+    breaking: Annotated[
+        bool, typer.Option("--breaking", help="Also where callers could no longer reach a handler that they reach now.")
+    ] = False,
+    newest: Annotated[
+        bool, typer.Option("--newest", help="Send new calls to it, where another version has them: a roll back.")
+    ] = False,
 ) -> None:
     """Register a worker with Restate, and say what was done."""
     try:

@@ -94,6 +94,16 @@ def open_calls(query: Query) -> tuple[Open, ...]:
     )
 
 
+def runs_on(query: Query, deployment: str, most: int) -> list[str]:
+    """Open runs that are bound to a deployment, the oldest first."""
+    rows = query(
+        "SELECT target_service_key FROM sys_invocation WHERE status <> 'completed' AND target_service_name = 'Agent'"
+        f" AND target_handler_name = 'run' AND pinned_deployment_id = {quoted(deployment)}"
+        f" ORDER BY created_at LIMIT {most}"
+    )
+    return [row["target_service_key"] for row in rows]
+
+
 def ended_calls(query: Query, run_id: str, session: str | None = None) -> list[str]:
     """The ended calls in whose journals something of this run may stand: its own, those of the session that it belongs
     to and the one that carried it for that, and those that told others of it."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 UNMARKED = "unmarked"
+PENDING = "`python -m services.cli pending`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,11 @@ def same_address(left: str, right: str) -> bool:
     return left.rstrip("/") == right.rstrip("/")
 
 
+def in_use_instead(fleet: Sequence[Deployment], deployment: Deployment) -> tuple[str, ...]:
+    """Other addresses to which new calls go; empty where none does."""
+    return tuple(each.uri for each in fleet if each.newest_of and each.id != deployment.id)
+
+
 def bound_to(calls: Sequence[Open], deployment: str) -> tuple[Open, ...]:
     """Calls that only this deployment can carry on."""
     return tuple(each for each in calls if each.deployment == deployment)
@@ -127,6 +133,8 @@ class Drain:
     deployment: Deployment
     bound: tuple[Open, ...]
     waiting: tuple[Open, ...]
+    runs: tuple[str, ...] = ()
+    """The first of the runs that are bound to it, each with its state."""
 
     @property
     def free(self) -> bool:
@@ -139,6 +147,9 @@ class Drain:
         reasons = []
         if self.bound:
             reasons.append(f"open on it: {counts(self.bound)}")
+        if self.runs:
+            more = " (the oldest of them)" if len(self.runs) < total(self.bound) else ""
+            reasons.append(f"runs on it: {', '.join(self.runs)}{more}; {PENDING} says what those that wait are asked")
         if self.deployment.newest_of:
             reasons.append(f"new calls of {', '.join(self.deployment.newest_of)} go to it")
         if self.waiting:
@@ -146,6 +157,6 @@ class Drain:
         return f"{name} is still needed: {'; '.join(reasons)}."
 
 
-def drain(deployment: Deployment, calls: Sequence[Open]) -> Drain:
+def drain(deployment: Deployment, calls: Sequence[Open], runs: Sequence[str] = ()) -> Drain:
     bound = tuple(each for each in bound_to(calls, deployment.id) if each.target != "Agent/bury")
-    return Drain(deployment, bound, coming(calls, deployment.newest_of))
+    return Drain(deployment, bound, coming(calls, deployment.newest_of), tuple(runs))

@@ -88,6 +88,7 @@ def test_new_code_at_an_address_of_its_own_leaves_the_old_runs_on_the_old(world:
     needed = says(world.stack, "drain", first)
     assert needed.returncode == 3
     assert mentions(needed, ["still needed", "1 Agent/run suspended"]) or mentions(needed, ["1 Agent/run running"])
+    assert mentions(needed, [f"runs on it: {run_id} (waiting_approval);", "services.cli pending"])
     fresh = world.run_id("new")
     assert world.run(fresh, world.script({"content": "new"}))["state"] == "completed"
     assert world.decide(run_id, key, "approve").status_code == 200
@@ -190,7 +191,7 @@ def test_rolling_back_is_said_and_gives_the_old_version_the_new_calls(world: Wor
     assert says(world.stack, "register", "--worker", url).returncode == 0
     unmoved = says(world.stack, "register", "--worker", first)
     assert unmoved.returncode == 0
-    assert mentions(unmoved, ["already registered", url, "--newest"])
+    assert mentions(unmoved, ["already registered", f"NOT in use: new calls go to {url}", "--newest"])
     back = says(world.stack, "register", "--worker", first, "--newest")
     assert mentions(back, ["new calls go to it from now on"]), back.stderr
     run_id = world.run_id()

@@ -6,10 +6,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
 
+import httpx
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from services import drain, fleet
+from lab.ports import free_port
+from services import drain, fleet, register
 from services.checks import State, registration
 from services.fleet import Fleet, Unreachable
 
@@ -68,6 +71,30 @@ def test_the_person_reads_one_sentence_and_the_connections_are_closed(
     assert said.exit_code == drain.WRONG
     assert said.stderr.startswith("pawl: Restate at") and len(said.stderr.splitlines()) == 1
     assert closed == [admin]
+
+
+def test_who_registers_hears_at_once_that_restate_does_not_answer_and_who_names_the_address() -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    app = typer.Typer()
+    app.command()(register.main)
+    said = CliRunner().invoke(app, ["--admin", nobody, "--worker", WORKER, "--wait", "0.1"])
+    assert said.exit_code == 1
+    first, last = said.stderr.splitlines()
+    assert first.endswith("Connection refused. PAWL_ADMIN names the address. Waiting for it, 0.1 s at most.")
+    assert last.startswith(f"pawl: Restate's admin API at {nobody} did not answer")
+    assert CliRunner().invoke(drain.app(), ["--admin", nobody]).stderr.endswith("PAWL_ADMIN names the address.\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("[META0003] [META0003] not reached", "[META0003] not reached"),
+        ("[META0003] [META0014] both", "[META0003] [META0014] both"),
+        ("[META0003] not reached", "[META0003] not reached"),
+    ],
+)
+def test_the_code_of_an_error_is_said_once(said: str, shown: str) -> None:
+    assert fleet.message_of(httpx.Response(500, json={"message": said})) == shown
 
 
 def test_the_doctor_goes_on(admin: str) -> None:

@@ -58,6 +58,9 @@ def test_a_version_is_free_when_nothing_is_bound_to_it_and_nothing_new_comes() -
     assert not needed.free
     assert "3 Agent/run suspended" in needed.sentence()
     assert "bury" not in needed.sentence()
+    assert "runs on it" not in needed.sentence()
+    named = drain(old, calls, ("r-1 (waiting_approval)", "r-2 (running)")).sentence()
+    assert "runs on it: r-1 (waiting_approval), r-2 (running) (the oldest of them); `python -m services.cli" in named
     assert drain(old, calls[1:]).free
     newest = drain(replace(old, newest_of=("Agent",)), calls[1:])
     assert not newest.free
