@@ -83,8 +83,11 @@ SEED ?= 1
 storm: setup ## many runs over two workers while everything is killed, frozen and cut off; RUNS and SEED
 	@$(PY) -m lab storm --runs $(RUNS) --seed $(SEED)
 
-window: setup ## how long an effect is applied and not yet recorded
-	@$(PY) -m lab window
+# How many effects of each load, and how many kills at random moments; KILLS=0: none.
+EFFECTS ?= 200
+KILLS ?= 30
+window: setup ## how long an effect is applied and not yet recorded; EFFECTS, KILLS and SEED
+	@$(PY) -m lab window --effects $(EFFECTS) --kills $(KILLS) --seed $(SEED)
 
 # ONLY names parts or contestants, ROUNDS how often each has its turn. Of other engines those that `make lab-peers` installed.
 ROUNDS ?=

@@ -15,7 +15,9 @@ from lab.paths import SCRATCH
 from lab.show import Show
 from lab.signals import Interrupted
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
+HELP = """Starts Pawl and what it depends on as real processes, kills, freezes and cuts them off, and counts what the
+receiver has applied. Results go to lab-report."""
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=HELP)
 
 Dir = Annotated[Path, typer.Option("--dir", help="where data, logs and the record of what runs are kept")]
 Port = Annotated[int | None, typer.Option(help="kept or refused; without it the usual one, or a free one if taken")]

@@ -1,11 +1,13 @@
 """The window: frames and rows come to the right widths, and what was not seen is not counted as narrow."""
 
 import random
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab.paths import ROOT
 from lab.relay import Way
 from lab.window_sums import Kills, Passed, Series, Width, at_share, doubled_per_1000, tag_of, told, widths
 from mocks.rows import EffectRow
@@ -105,3 +107,10 @@ def test_a_small_window_is_measured(tmp_path: Path) -> None:
         assert window.left() == []
     finally:
         window.clean()
+
+
+def test_make_hands_on_how_much_is_asked_for() -> None:
+    """Setup is taken as done, so that nothing but the command itself is printed."""
+    asked = ["make", "-n", "-o", "setup", "window", "EFFECTS=5", "KILLS=0"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("-m lab window --effects 5 --kills 0 --seed 1")
