@@ -19,14 +19,14 @@ DOCUMENT = ROOT / "docs" / "own-target.md"
 AT = Addresses("http://in", "http://ad", "http://re", "http://mo", "/kept", "")
 
 
-def example(folder: Path) -> Path:
+def example(folder: Path, name: str = "agent") -> Path:
     """The files of the document, as somebody would copy them; the one that describes the target."""
-    blocks = re.findall(r"```\w+\n# (\S+)\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    assert [name for name, _ in blocks] == ["agent.toml", "agent.py"]
-    for name, text in blocks:
-        (folder / name).write_text(text, encoding="utf-8")
-        assert sum(bool(line.strip()) for line in text.splitlines()) < 30
-    return folder / "agent.toml"
+    blocks = re.findall(r"```\w+\n(# (\S+)\n.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert [file for _, file in blocks] == ["agent.toml", "agent.py", "careful.toml", "careful.py"]
+    for text, file in blocks:
+        (folder / file).write_text(text, encoding="utf-8")
+        assert sum(bool(line.strip()) for line in text.splitlines()) < (60 if file.startswith("careful") else 30)
+    return folder / f"{name}.toml"
 
 
 def described(folder: Path, text: str) -> Path:
@@ -94,8 +94,19 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
         own.load(tmp_path / "none.toml")
 
 
-def run_example(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab", "matrix", "--target", str(example(folder)), "--trials", "1", "--jobs", "1"]
+def run_example(folder: Path, *more: str, name: str = "agent") -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "lab",
+        "matrix",
+        "--target",
+        str(example(folder, name)),
+        "--trials",
+        "1",
+        "--jobs",
+        "1",
+    ]
     places = ["--out", str(folder / "report"), "--dir", str(folder / "scratch")]
     return subprocess.run(
         [*command, *places, *more], cwd=ROOT, capture_output=True, text=True, timeout=110, check=False
@@ -113,6 +124,16 @@ def test_the_example_of_the_document_is_killed_and_doubles_its_charge(tmp_path: 
         2,
         3,
     )
+
+
+def test_the_example_that_keeps_its_key_acts_once_wherever_it_dies(tmp_path: Path) -> None:
+    done = run_example(tmp_path, name="careful")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "your target as its file promises" in done.stdout
+    cells = {each["id"]: each for each in json.loads((tmp_path / "report" / "report.json").read_text())["cells"]}
+    assert len(cells) >= 6 and {each["verdict"] for each in cells.values()} == {"once"}
+    killed = cells["careful/charge/worker-kill/applied"]["trials"][0]
+    assert (killed["received"], killed["applied"]) == (2, 1)
 
 
 @pytest.mark.long
