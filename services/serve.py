@@ -24,9 +24,12 @@ from restate.server_types import RestateAppT
 
 from services.busy import Busy
 from services.outgoing import gathered
+from services.streams import after_the_request
 
 H2_STREAMS_MAX = 10_000
 """Each run that is working is one stream; hypercorn's default of 100 would hold the others back without a word."""
+REQUESTS_MAX = sys.maxsize
+"""On one connection. hypercorn ends it after its default of 1000, and every attempt on it is cut off."""
 COLLECTED_EVERY = 20_000
 """New objects between two looks of the collector, in place of Python's 700."""
 LAST_MOMENT_S = 0.5
@@ -120,10 +123,11 @@ async def _serve(
     config = Config()
     config.bind = [listen]
     config.h2_max_concurrent_streams = H2_STREAMS_MAX
+    config.keep_alive_max_requests = REQUESTS_MAX
     config.accesslog = None
     config.errorlog = None
     # No Restate context is near: this task carries the server itself.
-    guarded = while_staying(gathered(application), busy)
+    guarded = after_the_request(while_staying(gathered(application), busy))
     serving = asyncio.ensure_future(serve(guarded, config, shutdown_trigger=never.wait, mode="asgi"))
     log.info("pawl worker listening", address=f"http://{listen}")
     aside = asyncio.ensure_future(beside())

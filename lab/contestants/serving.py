@@ -104,6 +104,7 @@ async def listen(name: str, port: int, app: Any) -> None:
     config = Config()
     config.bind = [f"{HOST}:{port}"]
     config.h2_max_concurrent_streams = 1000
+    config.keep_alive_max_requests = 1_000_000
     serving = asyncio.ensure_future(serve(app, config, shutdown_trigger=cast("Any", asyncio.Event().wait)))
     while not serving.done():
         try:

@@ -67,5 +67,6 @@ if __name__ == "__main__":
     settings = Config()
     settings.bind = [arguments(__doc__).listen]
     settings.h2_max_concurrent_streams = 10_000
+    settings.keep_alive_max_requests = 1_000_000
     settings.accesslog = settings.errorlog = None
     asyncio.run(serve_until_killed(with_health(restate.app([bare, unsealed])), settings))

@@ -61,6 +61,7 @@ def main(name: str, act: Act, about: str | None) -> None:
     config = Config()
     config.bind = [given.listen]
     config.h2_max_concurrent_streams = 1000
+    config.keep_alive_max_requests = 1_000_000
     app = restate.app([control(name, act, Outside(given.model, given.receiver))])
     asyncio.run(serve_until_killed(with_health(app), config))
 

@@ -1,11 +1,14 @@
 """SIGTERM and SIGINT: the worker leaves in time with exit code 0, effects in flight end once, no run fails."""
 
+import itertools
 import json
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -123,6 +126,33 @@ def test_an_effect_in_flight_ends_and_is_recorded(here: World, effect: str, numb
     assert time.monotonic() - began < STARTS_S
     assert len(here.effects(ended)) == 1
     assert len(here.requests(ended)) == 1, "the answer was there, but not recorded"
+
+
+def test_what_is_turned_away_meanwhile_cuts_off_no_effect_in_flight(here: World) -> None:
+    """B48: all of them share one connection."""
+    run_id, gate = here.run_id(), here.stack.receiver.gate("sms", "arrived")
+    here.submit(run_id, here.script(calls(EFFECTS["sms"]), {"content": "done"}))
+    assert gate.wait_held(20)
+    worker, over = tell(here, signal.SIGTERM), threading.Event()
+
+    def others(number: int) -> None:
+        for count in itertools.count():
+            if over.is_set():
+                return
+            here.post(f"{run_id}-{number}-{count}", "submit", {"task": "x"})
+
+    with ThreadPoolExecutor(6) as several:
+        coming = [several.submit(others, number) for number in range(6)]
+        time.sleep(1)
+        assert worker.alive, "it left while an effect was in flight"
+        gate.release()
+        gone(here, worker)
+        over.set()
+        worker.start()
+        for each in coming:
+            each.result(STARTS_S)
+    ended = here.until(run_id, "completed", "outcome_unknown")
+    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("completed", ["done"])
 
 
 def test_an_effect_that_takes_longer_than_the_worker_has_is_repeated_under_its_key(here: World) -> None:
