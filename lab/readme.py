@@ -15,7 +15,7 @@ from lab.errors import UsageError
 from lab.paths import shown
 from lab.published import TITLE
 from lab.show import Show
-from lab.words import WORDS
+from lab.words import WORDS, count
 
 BEGIN, END = "<!-- lab: results -->", "<!-- lab: end of results -->"
 CLASSES = ("read", "set", "keyed", "once, can be looked up", "once")
@@ -67,8 +67,8 @@ def tables(report: Told, window: Told | None = None, storm: Told | None = None) 
     sentence each about storm and window."""
     versions, cells = report["versions"], report["cells"]
     about = (
-        f"{report['summary']['cells']} cells, {report['trials']} trial(s) each, seed {report['seed']}, in "
-        f"{report['seconds'] / 60:.0f} minutes on {report['machine']['processors']} processors: restate-server "
+        f"{count(report['summary']['cells'], 'cell')}, {count(report['trials'], 'trial')} each, seed {report['seed']}, "
+        f"in {report['seconds'] / 60:.0f} minutes on {report['machine']['processors']} processors: restate-server "
         f"{versions['restate_server']}, restate-sdk {versions['restate-sdk']}, Python {versions['python']}."
     )
     parts = (about, _published(report), _pawl(cells), _others(cells), _storm(storm), _window(window))

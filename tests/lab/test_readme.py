@@ -25,7 +25,7 @@ def told(*results: object) -> dict[str, object]:
 def test_verdicts_stand_by_fault_and_class_and_what_is_not_as_promised_is_bold() -> None:
     text = readme.tables(told(result(GOOD), result(BAD)))
     assert "| worker killed | 1 | - | - | once or **duplicated** | - | - |" in text
-    assert "2 cells, 1 trial(s) each, seed 1, in 2 minutes on 2 processors: restate-server 1.7.12" in text
+    assert "2 cells, 1 trial each, seed 1, in 2 minutes on 2 processors: restate-server 1.7.12" in text
 
 
 def test_controls_stand_by_the_point_of_the_kill() -> None:
