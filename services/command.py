@@ -15,6 +15,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from services import vault
 from services.desk import ANSWER_S, Conflict, Desk, Unknown
@@ -70,6 +71,13 @@ class Seat:
         return Exit.STUCK
 
 
+class Plain(TyperCommand):
+    """A command whose usage names its words as one types them, without braces around those that are required."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
 COMMON: dict[str, tuple[Any, Any]] = {
     "as_json": (Annotated[bool, typer.Option("--json", help="JSON on standard output.")], False),
     "who": (Annotated[str | None, typer.Option(help="Who acts, for the record; else the user here.")], None),
@@ -89,7 +97,7 @@ def application(acts: Sequence[Callable[..., Exit]]) -> typer.Typer:
         epilog=EPILOG,
     )
     for act in acts:
-        app.command(act.__name__, help=act.__doc__, epilog=EPILOG)(command(act))
+        app.command(act.__name__, help=act.__doc__, epilog=EPILOG, cls=Plain)(command(act))
     return app
 
 

@@ -48,6 +48,7 @@ _TOO_LONG = re.compile(
     r"|exceeds? the .{0,40}(token|context)",
     re.IGNORECASE,
 )
+_VERSIONED = re.compile(r"/v\d")
 _FILTERED = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation")
 _SECRET = re.compile(r"\b(sk|key|pk)-[\w*.-]{4,}|Bearer\s+\S+", re.IGNORECASE)
 
@@ -157,7 +158,7 @@ def _judge_error(arrived: Arrived, provider: Provider, status: int, body: JsonVa
     if status in (401, 403):
         return _failed(arrived, provider, Action.FAIL, Reason.UNAUTHORISED, said)
     if status == 404:
-        return _failed(arrived, provider, Action.FAIL, Reason.MODEL_NOT_FOUND, said)
+        return _failed(arrived, provider, Action.FAIL, Reason.MODEL_NOT_FOUND, f"{_nothing_at(provider)}: {said}")
     if status == 429:
         return _failed(arrived, provider, Action.WAIT, Reason.RATE_LIMITED, said)
     if status in (408, 409, 425) or status >= 500:
@@ -172,6 +173,13 @@ def _failed(arrived: Arrived, provider: Provider, action: Action, reason: Reason
     wait_s = retry_after_s(headers) if action in (Action.WAIT, Action.RETRY) else None
     detail = shorten(" ".join(masked(words, provider).split()), DETAIL_BYTES)
     return ModelFailed(action, reason, detail, wait_s, arrived.status, arrived.history_bytes, arrived.at)
+
+
+def _nothing_at(provider: Provider) -> str:
+    """What was asked for and is not there; an address without a version is most often one that was cut short."""
+    address = provider.base_url.rstrip("/")
+    short = "" if _VERSIONED.search(address) else " (should PAWL_MODEL_URL end in /v1?)"
+    return f"there is no model {provider.name} at {address}{short}"
 
 
 def _words(body: JsonValue) -> tuple[str, str, str]:

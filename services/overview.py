@@ -216,5 +216,7 @@ def ended_at(end: RunEnd | Tombstone) -> float:
 
 def reason_of(end: RunEnd | Tombstone) -> str:
     if isinstance(end, Tombstone):
-        return "past its retention; only this is kept of it"
+        return "forgotten, or past its retention; only this is kept of it"
+    if end.detail.startswith(end.reason):
+        return end.detail
     return f"{end.reason}: {end.detail}" if end.detail else end.reason

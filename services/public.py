@@ -95,5 +95,5 @@ def status(
 
 
 def gone(run_id: str, stone: Tombstone) -> str:
-    ended = f"run {run_id} ended as {stone.state.value} and is past its retention"
+    ended = f"run {run_id} ended as {stone.state.value} and is forgotten, or past its retention"
     return f"{ended}; only that is kept of it. Use a new run id."

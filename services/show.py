@@ -16,6 +16,7 @@ from rich.text import Text
 
 from services.messages import ENDED, Choice, Intent, IntentState, RunEnd, RunState
 from services.overview import Ahead, Open, Overview
+from services.reason import Reason
 from services.report import Commands
 from services.trouble import Trouble
 from tools.request import canonical_text
@@ -48,6 +49,7 @@ ANEW = ENDED - {RunState.COMPLETED}
 """A run that ended so may do better in a further pass."""
 TASK_CHARS_MAX = 500
 ARGUMENT_CHARS_MAX = 60
+KEY_CHARS = 36
 NAME_CHARS = 22
 STATE_CHARS = 18
 
@@ -107,12 +109,17 @@ def head(seen: Overview) -> Text:
     return Text.assemble(*parts)
 
 
+def why(seen: Overview) -> str:
+    """The reason, where it says more than the state does."""
+    return "" if seen.state is RunState.COMPLETED and seen.reason == Reason.DONE else seen.reason
+
+
 def summary(seen: Overview) -> list[RenderableType]:
     """What is known of one run, but for the commands."""
     lines: list[RenderableType] = [head(seen)]
     record = seen.record
-    if seen.reason and seen.trouble is None:
-        lines.append(pair("why", plain(seen.reason)))
+    if why(seen) and seen.trouble is None:
+        lines.append(pair("why", plain(why(seen))))
     if record.begun is not None:
         lines.append(pair("task", cut(plain(record.begun.task), TASK_CHARS_MAX)))
     if isinstance(record.ended, RunEnd) and record.ended.answer is not None:
@@ -143,18 +150,18 @@ def summary(seen: Overview) -> list[RenderableType]:
 
 
 def ledger(intents: Iterable[Intent]) -> Table:
+    """Each key stands below its effect: beside it, it would leave the rest no room on a usual terminal."""
     table = Table(box=SIMPLE_HEAD)
-    for name in ("effect", "amount", "state", "tries", "receiver's id"):
+    table.add_column("effect and key", overflow="fold", min_width=KEY_CHARS)
+    for name in ("amount", "state", "tries", "receiver's id"):
         table.add_column(name, justify="right" if name in ("amount", "tries") else "left", overflow="fold")
-    table.add_column("key", no_wrap=True)
     for intent in intents:
         table.add_row(
-            Text(action(intent)),
+            Text.assemble(action(intent), "\n", (intent.key, "dim")),
             money(intent.amount_cents, intent.currency),
             Text(intent.state.value, style=INTENT_STYLES.get(intent.state, "blue")),
             str(intent.attempts),
             Text(plain(intent.receiver_id or "")),
-            Text(intent.key),
         )
     return table
 
@@ -213,7 +220,7 @@ def changes(before: Overview | None, after: Overview) -> list[Text]:
             lines.append(Text.assemble(f"{at}  ", state, f"{action(intent)}  key {intent.key}"))
     if before is None or (before.state, before.reason) != (after.state, after.reason):
         state = (f"{after.state.value:<{STATE_CHARS}}", STATE_STYLES.get(after.state, "blue"))
-        lines.append(Text.assemble(f"{at}  ", state, plain(after.reason)))
+        lines.append(Text.assemble(f"{at}  ", state, plain(why(after))))
     if after.cancelling and (before is None or not before.cancelling):
         lines.append(Text(f"{at}  cancel asked for"))
     return lines

@@ -151,3 +151,17 @@ def test_a_wait_that_a_gateway_passes_on_counts(headers: dict[str, str], wait_s:
     value = exchange.judge(exchange.Arrived(429, headers, b"", AT), PROVIDER)
     assert isinstance(value, ModelFailed)
     assert value.retry_after_s == wait_s
+
+
+@pytest.mark.parametrize(
+    ("base", "asked"),
+    [
+        ("http://127.0.0.1:1", "http://127.0.0.1:1 (should PAWL_MODEL_URL end in /v1?)"),
+        ("https://api.example.com/v1/", "https://api.example.com/v1"),
+    ],
+)
+def test_a_model_that_is_not_there_is_named_with_the_address_that_was_asked(base: str, asked: str) -> None:
+    provider = PROVIDER.model_copy(update={"base_url": base, "name": "m"})
+    value = exchange.judge(exchange.Arrived(404, {}, b"Not Found", AT), provider)
+    assert isinstance(value, ModelFailed)
+    assert value.detail == f"there is no model m at {asked}: status 404: Not Found"

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 from rich.text import Text
+from typer.testing import CliRunner
 
 from services import show
+from services.cli import app
 from services.exits import STATES, Exit, of_pending, of_run, of_status
 from services.messages import IntentState, RunState, Tombstone
 from services.overview import Ahead, Overview, Record
@@ -109,6 +111,26 @@ def test_a_stuck_run_says_what_is_wrong_and_what_helps(run: Overview, words: str
 def test_a_key_is_never_cut_or_wrapped() -> None:
     said = shown(seen(asking(), invocation()), width=60)
     assert len(re.findall(KEY, said)) == 4
+
+
+def test_on_a_usual_terminal_the_ledger_breaks_between_words() -> None:
+    arguments = {"payment_id": "pay_1042", "amount_cents": 4900, "reason": "refund of order 1042", "currency": "EUR"}
+    made = intent(IntentState.DONE, arguments=arguments, receiver_id="re_1042_1")
+    said = text([show.ledger((made,))], width=100)
+    assert set(show.action(made).split()) <= set(said.split())
+    assert {"49.00", "EUR", "done", "re_1042_1", made.key} <= set(said.split())
+    assert "receiver's id" in said
+
+
+def test_a_reason_that_says_no_more_than_the_state_is_left_out() -> None:
+    assert "why" not in shown(seen(record(end=end(answer="x")), invocation("completed")))
+    cancelled = end(state=RunState.CANCELLED, reason="cancelled", detail="cancelled by ann")
+    assert re.search(r"why +cancelled by ann$", shown(seen(record(end=cancelled))), re.MULTILINE)
+
+
+def test_the_usage_names_the_words_as_they_are_typed() -> None:
+    said = CliRunner().invoke(app, ["approve"], prog_name="cli").stderr
+    assert said.startswith("Usage: cli approve [OPTIONS] RUN KEY\n")
 
 
 def test_what_could_steer_a_terminal_or_write_backwards_is_spelled_out() -> None:
