@@ -19,6 +19,7 @@ from rich.text import Text
 from lab.cells import Group as Part
 from lab.cells import Verdict
 from lab.checker import Result
+from lab.published import TITLE
 from lab.results import CellResult
 from lab.words import count
 
@@ -30,7 +31,7 @@ STYLES = {
 WIDTH = 150
 """Of a table that goes into a file: no column has to be shortened."""
 TITLES = {
-    Part.PUBLISHED: "The published scenarios",
+    Part.PUBLISHED: f"The scenarios published in: {TITLE}",
     Part.PAWL: "Pawl",
     Part.CONTROL: "Controls, which must fail where they must",
     Part.CONTESTANT: "Other engines",

@@ -34,7 +34,7 @@ WORDS: Mapping[str, str] = {
 }
 
 WELL: Mapping[Group, str] = {
-    Group.PUBLISHED: "the published scenarios as they were counted there",
+    Group.PUBLISHED: "the published scenarios with the counts that they must have",
     Group.PAWL: "Pawl as its classes promise",
     Group.CONTROL: "controls failing where they must",
     Group.OWN: "your target as its file promises",
