@@ -26,7 +26,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.WAITS: "a person must decide: an approval, or an effect whose outcome is unknown",
     Exit.STUCK: "the run is stuck or not over in time, or Restate or the worker does not answer",
     Exit.CANCELLED: "the run was cancelled",
-    Exit.CONFLICT: "the record says otherwise: decided already, ended, forgotten or past its retention, another request",
+    Exit.CONFLICT: "the record says otherwise: decided already, ended or forgotten, another request",
 }
 
 STATES: dict[RunState | Ahead, Exit] = {
