@@ -26,7 +26,7 @@ REASONS: dict[Limit, Reason] = {
 class Limits(BaseModel):
     """What one run may use."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     turns: int = Field(50, ge=1, description="Replies of the model. A task that needs more is going in circles.")
     calls: int = Field(200, ge=0, description="Tool calls of all turns: four to each turn.")

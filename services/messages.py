@@ -74,7 +74,7 @@ class Kept(BaseModel):
 class Asked(BaseModel):
     """Base of what a caller sends: frozen, and an unknown field is an error that names it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Grant(Asked):

@@ -5,8 +5,10 @@ stars.
 Must not know: how a request is made, what a reply means.
 """
 
+import json
 import re
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
@@ -17,7 +19,7 @@ MADE_HERE = ("messages", "model", "tools", "stream", "parallel_tool_calls")
 class Provider(BaseModel):
     """One OpenAI-compatible server and model."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 
     base_url: str = Field(
         "http://127.0.0.1:7002/v1", pattern=r"^https?://[^\s/@]+(/[^\s@]*)?$", description="Address up to /v1."
@@ -94,4 +96,15 @@ class Provider(BaseModel):
     def _adds_only(cls, extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
         if taken := sorted(set(extra) & set(MADE_HERE)):
             raise ValueError(f"{', '.join(taken)} cannot be added to a request: it is made here")
+        try:
+            json.dumps(extra, allow_nan=False, ensure_ascii=False).encode()
+        except ValueError as error:
+            raise ValueError(f"this cannot be written as JSON: {error}") from None
         return extra
+
+    @field_validator("base_url")
+    @classmethod
+    def _leads_somewhere(cls, url: str) -> str:
+        if not urlsplit(url).hostname or urlsplit(url).port == 0:
+            raise ValueError("the address names no host, or port 0")
+        return url

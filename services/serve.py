@@ -25,6 +25,7 @@ from restate.server_types import RestateAppT
 from services.busy import Busy
 from services.outgoing import gathered
 from services.streams import after_the_request
+from tools.plain import describe
 
 H2_STREAMS_MAX = 10_000
 """Each run that is working is one stream; hypercorn's default of 100 would hold the others back without a word."""
@@ -59,9 +60,13 @@ def run(
     worker. `last` may block; it runs when no step does any more, in what is left of the time.
     """
     check_port(listen)
+    log = structlog.get_logger("pawl.worker")
 
     async def beside() -> None:
-        await opening()
+        try:
+            await opening()
+        except Exception as error:  # noqa: BLE001  the libraries read the environment: whoever started this must hear of it
+            log.error("the clients could not be made ready; steps that need them will fail", error=describe(error))
         keep_what_is_loaded()
         if meanwhile is not None:
             await meanwhile()

@@ -51,7 +51,12 @@ class Settings(BaseSettings):
     """Everything that can be set. Durations are seconds, money is in cents."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True, protected_namespaces=()
+        env_prefix=PREFIX,
+        extra="ignore",
+        frozen=True,
+        env_ignore_empty=True,
+        protected_namespaces=(),
+        allow_inf_nan=False,
     )
 
     # Where things are

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -161,6 +162,15 @@ def test_a_run_without_an_id_is_refused(world: World, handler: str) -> None:
     assert reply.status_code == 400, reply.text
     assert "id" in reply.json()["message"], reply.text
     assert world.stack.admin.query("SELECT key FROM state WHERE service_name = 'Agent' AND service_key = ''") == []
+
+
+@pytest.mark.parametrize("handler", ["run", "submit"])
+def test_a_number_that_is_none_is_refused(world: World, handler: str) -> None:
+    """JSON can write a number that reads as infinite; no row could hold it."""
+    body = b'{"task": "anything", "limits": {"cost_cents": 1e400}}'
+    url = f"{world.stack.at.ingress}/Agent/{world.run_id()}/{handler}"
+    reply = httpx.post(url, content=body, headers={"content-type": "application/json"}, timeout=10, trust_env=False)
+    assert reply.status_code == 400 and "limits.cost_cents" in reply.text
 
 
 TOO_MUCH_BYTES = 40_000_000

@@ -162,6 +162,31 @@ async def test_a_server_that_streams_gets_a_clear_error(server: Server) -> None:
     assert (value.action, value.reason) == (Action.FAIL, Reason.STREAMED)
 
 
+@pytest.mark.parametrize("line", [b"503 Service indisponible d\xe9sol\xe9", b"200 \xff", b"two hundred", b""])
+async def test_a_status_line_that_cannot_be_read_is_no_answer(line: bytes) -> None:
+    """B17: a value, so that the attempts are counted."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 " + line + b"\r\ncontent-length: 2\r\n\r\n{}")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        host, port = listening.sockets[0].getsockname()
+        value = await ask(f"http://{host}:{port}/v1")
+    assert isinstance(value, ModelFailed)
+    assert (value.action, value.reason.name[:6]) in ((Action.RETRY, "MODEL_"), (Action.RETRY, "NO_ANS"))
+
+
+async def test_an_environment_that_cannot_be_used_is_no_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    value = await ask(server)
+    assert isinstance(value, ModelFailed)
+    assert (value.action, value.reason) == (Action.RETRY, Reason.MODEL_UNAVAILABLE)
+    assert "FileNotFoundError" in value.detail
+
+
 async def test_the_key_is_in_no_log_and_no_value(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     server.handler = json_answer({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)

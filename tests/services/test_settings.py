@@ -38,7 +38,9 @@ TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
         ("PAWL_GRANT_TOTAL_CENTS", "-1", "greater than or equal to 0"),
         ("PAWL_MODEL_RATE", "fast", "requests per second"),
         ("PAWL_RECEIVER_RATE", "-1", "requests per second"),
-        ("PAWL_MODEL_DEADLINE_S", "nan", "greater than 0"),
+        ("PAWL_MODEL_DEADLINE_S", "nan", "finite"),
+        ("PAWL_MAX_WALL_S", "inf", "finite"),
+        ("PAWL_RETENTION_S", "inf", "finite"),
     ],
 )
 def test_a_wrong_value_is_one_sentence_that_names_the_setting(
@@ -69,6 +71,9 @@ def test_a_provider_elsewhere_needs_a_key_and_a_local_one_does_not() -> None:
         ("PAWL_MODEL_KEY", "two words"),
         ("PAWL_MODEL_URL", "http://user:word@127.0.0.1/v1"),
         ("PAWL_MODEL_FIELDS_ADDED", '{"messages": []}'),
+        ("PAWL_MODEL_FIELDS_ADDED", '{"temperature": NaN}'),
+        ("PAWL_MODEL_FIELDS_ADDED", '{"stop": "\\ud800"}'),
+        ("PAWL_MODEL_URL", "http://127.0.0.1:abc/v1"),
         ("PAWL_RECEIVER_URL", "http://"),
         ("PAWL_RECEIVER_TOKEN", "t\u00f6ken"),
         ("PAWL_MODEL_RATE", "0"),
