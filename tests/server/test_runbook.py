@@ -6,16 +6,19 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from lab.paths import ROOT
-from lab.ports import free_port
-from lab.process import environment
+from lab.peers import Ingress
+from lab.ports import HOST, all_free, free_port, refuses
+from lab.process import environment, wait_until
+from lab.server import command
 from lab.stack import Stack
+from lab.targets import Addresses
 from tests.server.editions import edition
 from tests.server.stand import QUICK
 from tests.server.test_versions import STEP_MORE
@@ -26,6 +29,39 @@ BLOCKS = dict(re.findall(r"```sh ([\w-]+)\n(.*?)```", DOCUMENT.read_text(), re.D
 BLOCKS["start-only"] = "\n".join(BLOCKS["start"].splitlines()[:3])
 """Without the registration: the address is known."""
 BLOCK_S = 90.0
+LAUNCHER = ROOT / "node_modules" / ".bin" / "restate-server"
+
+
+def settings(at: Addresses, listen: str) -> dict[str, str]:
+    return {
+        **QUICK,
+        "PAWL_LISTEN": f"127.0.0.1:{listen}",
+        "PAWL_INGRESS": at.ingress,
+        "PAWL_ADMIN": at.admin,
+        "PAWL_RECEIVER_URL": at.receiver,
+        "PAWL_MODEL_URL": f"{at.model}/v1",
+    }
+
+
+def pasted(
+    name: str, folder: Path, ports: Mapping[str, str], own: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Runs a block as it stands but for the ports."""
+    text = BLOCKS[name]
+    for usual, ours in ports.items():
+        text = text.replace(usual, ours)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    said = subprocess.run(
+        ["sh", "-e", "-c", text],
+        cwd=folder,
+        env=environment({**own, "PATH": path}),
+        capture_output=True,
+        text=True,
+        timeout=BLOCK_S,
+        check=False,
+    )
+    assert said.returncode == 0, f"{name}: {said.stdout}{said.stderr}"
+    return said
 
 
 @dataclass
@@ -42,25 +78,8 @@ class Site:
 
     def paste(self, folder: Path, name: str, **other: str) -> subprocess.CompletedProcess[str]:
         """Runs a block in a release's folder."""
-        text = BLOCKS[name]
-        for usual, ours in {**self.ports, **other}.items():
-            text = text.replace(usual, ours)
         at = self.world.stack.at
-        env = environment(
-            {
-                **QUICK,
-                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-                "PAWL_LISTEN": f"127.0.0.1:{self.ports['9080']}",
-                "PAWL_INGRESS": at.ingress,
-                "PAWL_ADMIN": at.admin,
-                "PAWL_RECEIVER_URL": at.receiver,
-                "PAWL_MODEL_URL": f"{at.model}/v1",
-            }
-        )
-        argv = ["sh", "-e", "-c", text]
-        said = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, timeout=BLOCK_S, check=False)
-        assert said.returncode == 0, f"{name}: {said.stdout}{said.stderr}"
-        return said
+        return pasted(name, folder, {**self.ports, **other}, settings(at, self.ports["9080"]))
 
     def pid(self, folder: Path, port: str) -> int:
         return int((folder / ".pawl" / f"worker-{self.ports[port]}.pid").read_text())
@@ -94,10 +113,41 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 def end(pid: int) -> None:
-    """Kills a worker that a test left behind; it was started by this test's own shell."""
-    command = Path(f"/proc/{pid}/cmdline")
-    if command.exists() and b"services" in command.read_bytes():
+    """Ends what a test left behind; it was started by this test's own shell."""
+    line = Path(f"/proc/{pid}/cmdline")
+    started = line.read_bytes() if line.exists() else b""
+    if b"restate-server" in started:
+        os.kill(pid, signal.SIGTERM)  # the launcher hands it on
+    elif b"services" in started or b"mocks" in started:
         os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not LAUNCHER.exists(), reason="the restate-server is not from npm")
+def test_everything_started_and_stopped_by_hand(tmp_path: Path) -> None:
+    folder, ports = edition(tmp_path / "v1"), all_free()
+    shutil.copytree(ROOT / "mocks", folder / "mocks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "restate.toml", folder)
+    (folder / "node_modules").symlink_to(ROOT / "node_modules")
+    at = Addresses(*(f"http://{HOST}:{port}" for port in (ports.ingress, ports.admin, ports.receiver, ports.model)))
+    names = {"7001": str(ports.receiver), "7002": str(ports.model), "9080": str(ports.worker)}
+    server = command(LAUNCHER, tmp_path, ports, tmp_path / "log", lambda: True).env
+    own = settings(at, names["9080"]) | {name: value for name, value in server.items() if name.startswith("RESTATE_")}
+    del own["RESTATE_CONFIG"], own["RESTATE_BASE_DIR"]  # as the block and the file say
+    try:
+        for name in ("start-restate", "start-mocks", "start"):
+            pasted(name, folder, names, own)
+        with Ingress("ingress", at.ingress) as ingress:
+            ended = ingress.invoke("Agent", "r-1", "run", {"task": "refund order 1042"}, 20).json()
+        assert ended["state"] == "completed"
+        assert (folder / ".pawl" / "restate").is_dir()
+        for name in ("stop", "stop-mocks", "stop-restate"):
+            pasted(name, folder, names, own)
+        for port in (ports.worker, ports.receiver, ports.model, ports.ingress, ports.admin):
+            wait_until(f"the end of what listens on {port}", lambda port=port: refuses(port), 20)  # type: ignore[misc]
+    finally:
+        for file in folder.glob(".pawl/*.pid"):
+            end(int(file.read_text()))
 
 
 @pytest.mark.long
@@ -115,7 +165,8 @@ def test_a_rolling_update_and_a_roll_back(site: Site) -> None:
     site.paste(new, "roll-back", **{"9080": site.ports["9081"]})
     assert "may be switched off" in site.paste(new, "drained").stdout
     pid = site.pid(old, "9080")
-    assert "no longer registered" in site.paste(old, "switch-off").stdout
+    gone = site.paste(old, "switch-off").stdout
+    assert "no longer registered" in gone and "wrong" not in gone
     site.gone(pid)
     site.completes("order-3", site.parked("order-3"))
 
@@ -124,7 +175,7 @@ def test_a_rolling_update_and_a_roll_back(site: Site) -> None:
 def test_stuck_after_a_wrong_deploy(site: Site) -> None:
     old, wrong = site.release("v1"), site.release("wrong", STEP_MORE)
     site.paste(old, "start")
-    keys = {run_id: site.parked(run_id) for run_id in ("order-1", "order-1042")}
+    keys = {run_id: site.parked(run_id) for run_id in ("order-1", "charge-9")}
     pid = site.pid(old, "9080")
     site.paste(old, "stop")
     site.gone(pid)
@@ -134,7 +185,7 @@ def test_stuck_after_a_wrong_deploy(site: Site) -> None:
     assert re.search(r"registration\s+wrong", site.paste(wrong, "stuck").stdout)
     # One of them goes on with the code that is there, the other with its own.
     site.paste(wrong, "afresh")
-    site.completes("order-1042", keys["order-1042"])
+    site.completes("charge-9", keys["charge-9"])
     pid = site.pid(wrong, "9080")
     site.paste(wrong, "stop")
     site.gone(pid)
@@ -173,9 +224,9 @@ def test_backup_and_restore(site: Site) -> None:
 def test_deleting_one_runs_data(site: Site) -> None:
     release = site.release("v1")
     site.paste(release, "start")
-    site.completes("order-1042", site.parked("order-1042"))
+    site.completes("charge-9", site.parked("charge-9"))
     assert "is forgotten" in site.paste(release, "forget").stdout
-    assert site.world.post("order-1042", "status").status_code == 410
+    assert site.world.post("charge-9", "status").status_code == 410
     site.world.stack.ingress.invoke("Session", "talk-7", "send", {"message_id": "m1", "text": "hello"}, 10)
     site.world.until("talk-7~m1", "completed")
     site.world.wait(lambda: '"completed"' in said_in(site, "talk-7"), "the reply")
@@ -188,6 +239,9 @@ def said_in(site: Site, session: str) -> str:
 
 
 def test_every_block_is_tried() -> None:
-    tried = set(re.findall(r'paste\(\w+, "([\w-]+)"', Path(__file__).read_text()))
+    text = Path(__file__).read_text()
+    tried = set(re.findall(r'paste\(\w+, "([\w-]+)"', text))
+    for names in re.findall(r"for name in \((.*)\):", text):
+        tried |= set(re.findall(r'"([\w-]+)"', names))
     assert set(re.findall(r"```sh ([\w-]+)\n", DOCUMENT.read_text())) == tried - {"start-only"}
     assert "```sh\n" not in DOCUMENT.read_text()
