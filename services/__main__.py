@@ -2,7 +2,7 @@
 
 import sys
 
-from services.settings import BadSettings, load, table
+from services.settings import BadSettings, load, strangers, table
 
 USAGE = "usage: python -m services        serves the agent; everything is set by the environment\n"
 
@@ -23,6 +23,8 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
+    import structlog
+
     from services import log, metrics, serve, traces
     from services.app import application, outside
     from services.busy import Busy
@@ -34,6 +36,8 @@ def main(arguments: list[str]) -> int:
     try:
         settings = load()
         log.configure(settings.log_level)
+        for sentence in strangers():
+            structlog.get_logger("pawl.settings").warning("unknown setting", why=sentence)
         busy = Busy()
         spans = traces.started(settings.otel)
         watch = Watch(metrics.started(settings.metrics, busy), spans)

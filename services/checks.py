@@ -26,7 +26,7 @@ from services.fleet import Fleet, Refused, Unreachable, cause_of
 from services.model import Model
 from services.moves import Caps
 from services.retention import Kept, faults, lifetimes
-from services.settings import BadSettings, Settings
+from services.settings import BadSettings, Settings, strangers
 from services.versions import bound_to, change, counts, same_address, total
 from tools import TOOLS
 
@@ -59,6 +59,8 @@ class Check:
 def checks(settings: Settings, worker: str, *, ask_model: bool = False, inside: bool = False) -> Iterator[Check]:
     """All of them, in the order in which one depends on the other. `inside`: not those of what others run."""
     yield python()
+    if strange := strangers():
+        yield Check("settings", State.NOTE, "; ".join(strange), "python -m services --help lists all settings")
     yield serving(worker, own=same_address(worker, f"http://{settings.listen}"))
     fleet = Fleet(settings.admin)
     try:

@@ -6,7 +6,9 @@ What a model of the service says of a field already (default, bounds, why) is ta
 Must not know: how any setting is used.
 """
 
+import difflib
 import json
+import os
 import re
 from copy import copy
 from typing import Annotated, Any, Literal
@@ -24,6 +26,11 @@ HOST_PORT = r"^[^\s:/]+:\d{1,5}$"
 RATE = r"^\d{1,6}(\.\d{1,6})?(,\d{1,6})?$"
 CURRENCY = r"^[A-Z]{3}$"
 RATE_WORDS = "must be requests per second, and after a comma how many at once"
+OF_OTHERS = re.compile(
+    r"PAWL_(RELEASE|OLD_RELEASE|WORKERS|PARTITIONS|ENV_FILE|RESTATE_\w+|CALLS_PER_CONNECTION)"
+    r"|PAWL_\w*(SERVICE_HOST|PORT)(_\w+)?"
+)
+"""Names that the compose files read, and those that Kubernetes gives each container for a service named pawl."""
 WORDS = {
     "listen": "must be HOST:PORT",
     "metrics": "must be HOST:PORT",
@@ -201,6 +208,15 @@ def load() -> Settings:
         raise BadSettings(
             f"{name}: a list or an object must be written as JSON. {_sentence(named[1] if named else '')}"
         ) from None
+
+
+def strangers() -> list[str]:
+    """A sentence for each name in the environment that looks like a setting and is none, as one that is misspelt."""
+    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    given = sorted(name for name in os.environ if name.upper().startswith(PREFIX))
+    odd = [name for name in given if name.upper() not in known and not OF_OTHERS.fullmatch(name)]
+    near = {name: difflib.get_close_matches(name.upper(), known, 1) for name in odd}
+    return [f"{name} is set and is no setting" + "".join(f"; {each} is one" for each in near[name]) for name in odd]
 
 
 def _sentence(field: str) -> str:

@@ -13,7 +13,7 @@ from services.busy import Busy
 from services.limits import Limits
 from services.messages import Grant
 from services.provider import Provider
-from services.settings import BadSettings, Settings, load, table
+from services.settings import BadSettings, Settings, load, strangers, table
 
 ROOT = Path(__file__).parent.parent.parent
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -166,6 +166,17 @@ def test_help_says_of_a_limit_what_the_model_of_the_limits_says() -> None:
 
 def test_every_setting_has_a_sentence_and_a_default_that_fits() -> None:
     assert all(sentence.endswith((".", ". JSON")) and len(sentence) > 10 for _, _, sentence in table())
+
+
+def test_a_name_that_is_misspelt_is_told_with_the_one_that_was_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PAWL_MODL_URL", "PAWL_ZZZ", "PAWL_MODEL_URL", *OTHER_NAMES):
+        monkeypatch.setenv(name, "http://secret")
+    for name in ("PAWL_SERVICE_HOST", "PAWL_SERVICE_PORT_HTTP", "PAWL_PORT_9080_TCP_ADDR", "PAWL_WORKER_PORT"):
+        monkeypatch.setenv(name, "10.0.0.1")
+    assert strangers() == [
+        "PAWL_MODL_URL is set and is no setting; PAWL_MODEL_URL is one",
+        "PAWL_ZZZ is set and is no setting",
+    ]
 
 
 # Of the containers, not of the worker.
