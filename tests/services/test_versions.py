@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from services.register import taken_over
 from services.version import code_version
 from services.versions import Deployment, Offer, Open, change, drain, lost, other_timeouts
 from tools import TOOLS
@@ -44,6 +45,13 @@ def test_only_what_callers_reach_now_can_be_lost() -> None:
     second = Deployment("dp_2", "http://two", OLD, "2", ("Agent", "Turn"))
     assert lost((first, second), Offer("b2", {"Agent/run": "Exclusive"})) == ("Agent/status", "Turn/carry")
     assert lost((), OLD) == ()
+
+
+def test_who_takes_the_new_calls_of_another_says_whose() -> None:
+    old = Deployment("dp_1", "http://one", OLD, "1")
+    new = Deployment("dp_2", "http://two", OLD, "2", ("Agent", "Turn"))
+    assert taken_over((old, new), old) == "; new calls go to it from now on, and no longer to http://two"
+    assert taken_over((old, new), new) == ""
 
 
 def test_a_version_is_free_when_nothing_is_bound_to_it_and_nothing_new_comes() -> None:
