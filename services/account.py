@@ -1,7 +1,7 @@
 """What others see of a run: its row while it goes on, its end, and the notices of both.
 
-Rule: written where something about it is new, and from journalled values only, so that a replay writes the same. A run
-that goes on shows its counts at most once a second.
+Rule: written where something about it is new, and from journalled values only, so that a replay writes the same. A
+question is told once, however the row around it changes.
 Must not know: how a run goes on, how a notice is delivered.
 """
 
@@ -20,8 +20,6 @@ from services.sealed import Parcel
 from services.terms import Terms
 from services.transcript import Transcript
 
-SHOWN_EVERY_S = 1.0
-"""How old the counts of a run that goes on may become, for those who look: a row costs as much as a step's result."""
 REFUSED_MAX = 10
 """Sentences about refused calls that are kept. A run that goes on trying says the same again and again."""
 
@@ -50,24 +48,31 @@ class Account:
         self._watch = outside.watch
         self.tell: Tell | None = None
         self._shown: object = None
-        self._entries = 0
-        self._at = 0.0
+        self._state: RunState | None = None
+        self._since = 0.0
+        self._told: set[tuple[str, str, int]] = set()
+
+    def afresh(self) -> None:
+        """The state holds what another invocation wrote: what was shown before stands there no more."""
+        self._shown = self._state = None
 
     def show(
         self, now: Moment, into: RunState, reason: str, until: float | None, questions: tuple[Question, ...]
     ) -> None:
         """Write the row, where it is new; tell those who are to come, where the run waits for them."""
-        what, entries = (into, reason, until, questions), len(now.transcript.entries)
-        if what == self._shown and (entries == self._entries or now.at < self._at + SHOWN_EVERY_S):
+        what = (into, reason, until, questions, len(now.transcript.entries))
+        if what == self._shown:
             return
-        self._shown, self._entries, self._at = what, entries, now.at
+        self._shown = what
+        if into is not self._state:
+            self._state, self._since = into, now.at
         self._watch.shown(self._ctx.key(), into, tuple(question.key for question in questions))
         row = RunRow(
             digest=self._digest,
             pass_number=now.pass_number,
             state=into,
             reason=reason,
-            since=now.at,
+            since=self._since,
             until=until,
             used=used(now.transcript, self.provider),
             left=left(now.transcript, self.terms.limits, self.provider),
@@ -75,7 +80,9 @@ class Account:
             questions=questions,
         )
         state.set_run_row(self._ctx, row, self._journal.key)
-        if into in TOLD:
+        asked = {(question.key, question.kind, question.number) for question in questions}
+        if into in TOLD and not asked <= self._told:
+            self._told |= asked
             self._notify(now.at, now.pass_number, TOLD[into], into, reason, questions)
 
     def end(self, now: Moment, into: RunState, reason: Reason, detail: str, answer: str | None) -> RunEnd:

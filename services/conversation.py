@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from pydantic import Field, JsonValue
 
-from services.ledger import without_keys
 from services.messages import SCHEMA, TASK_CHARS_MAX, Asked, Kept, Said
+from services.phrases import without_keys
 from services.raw import carried
 from services.transcript import Replied, Told
 from tools.plain import Plain

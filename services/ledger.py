@@ -6,7 +6,6 @@ is never asked for under another key.
 Must not know: Restate, HTTP, how a row is stored.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid5
@@ -15,16 +14,13 @@ from pydantic import JsonValue
 
 from services.calls import Call
 from services.messages import MAY_HAVE_HAPPENED, Grant, Intent, IntentState
+from services.phrases import asked_before, denied_text, describe, unknown_text
 from tools.effect import POLICIES
 from tools.request import canonical_text
 from tools.tool import Repeat, Tool
 
 ALWAYS = -1
 """An approval limit that every amount is above."""
-KEY_WORD = "(key)"
-"""What stands in a text for the model where a receiver had written a key."""
-_KEY = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
-_NAMED_KEY = re.compile(rf" \(key {_KEY.pattern}\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +102,10 @@ class Ledger:
         rows = [row for row in self.rows.values() if row.tool == tool and row.identity == identity and not row.undoes]
         return sorted(rows, key=lambda row: row.occurrence)
 
+    def undone(self, row: Intent) -> bool:
+        """Whether a done effect has been taken back."""
+        return any(other.undoes == row.key and other.state is IntentState.DONE for other in self.rows.values())
+
     def moved_cents(self) -> int:
         """What effects have moved or may have moved, over all passes and in either direction; undone ones still
         count."""
@@ -134,7 +134,9 @@ def plan(
     nth = ledger.asked.get(name, 0) + 1
     ledger = replace(ledger, asked={**ledger.asked, name: nth})
     rows = ledger.of(tool.name, identity)
-    standing = [row for row in rows if row.state is not IntentState.REJECTED]
+    # What was taken back answers no further ask, and whether it is to be made anew is for a person to say.
+    taken_back = [row for row in rows if ledger.undone(row)]
+    standing = [row for row in rows if row.state is not IntentState.REJECTED and row not in taken_back]
     if nth <= len(standing):
         return of_row(ledger, tool, standing[nth - 1], grant, limits)
 
@@ -154,6 +156,8 @@ def plan(
     if before is not None and tool.repeat is Repeat.ASK:
         return ledger, AskFirst(tool, intent, asked_before(before))
     because = approval_needed(tool, intent, grant, limits)
+    if taken_back:
+        because = f"the same was made before and taken back: {describe(taken_back[-1])}"
     return ledger, AskFirst(tool, intent, because) if because else Go(tool, intent)
 
 
@@ -262,48 +266,6 @@ def changed_declarations(rows: Iterable[Intent], tools: Mapping[str, Tool]) -> l
 def repeats(row: Intent, other: Intent) -> bool:
     """`row` is a further one of the same as `other`, which has or may have been made."""
     return other.occurrence < row.occurrence and other.state in MAY_HAVE_HAPPENED | {IntentState.DONE}
-
-
-def asked_before(row: Intent) -> str:
-    return f"the same was asked for before in this run: {describe(row)}"
-
-
-def describe(row: Intent) -> str:
-    """One line about a row, for a person."""
-    arguments = ", ".join(f"{name}={canonical_text(value)}" for name, value in row.identity.items())
-    by = f", {row.rulings[-1].sentence()}" if row.rulings else ""
-    receiver = f", receiver's id {row.receiver_id}" if row.receiver_id else ""
-    return f"{row.tool}({arguments}) is {row.state.value}{receiver}{by} (key {row.key})"
-
-
-def unknown_text(row: Intent) -> str:
-    return f"{row.tool}: the outcome is unknown. It may have happened. Do not repeat it."
-
-
-def denied_text(row: Intent) -> str:
-    who = row.rulings[-1].who if row.rulings else "a person"
-    note = f" Note: {row.rulings[-1].note}" if row.rulings and row.rulings[-1].note else ""
-    return f"{row.tool} was denied by {who} and not run. Do not ask for it again.{note}"
-
-
-def summary(rows: Iterable[Intent]) -> str | None:
-    """What the model is told at the start of a further pass, or None where nothing has left."""
-    lines = [f"- {without_keys(describe(row))}" for row in rows if row.state in MAY_HAVE_HAPPENED | {IntentState.DONE}]
-    if not lines:
-        return None
-    return "This task was worked on before. What has been done already, and must not be done again:\n" + "\n".join(
-        lines
-    )
-
-
-def without_keys(text: str) -> str:
-    """A sentence of ours, as the model may read it."""
-    return _NAMED_KEY.sub("", text)
-
-
-def unkeyed(text: str, rows: Mapping[str, Intent]) -> str:
-    """A receiver's text without the keys of these rows: many send the key back, and the model never sees one."""
-    return _KEY.sub(lambda found: KEY_WORD if str(UUID(found[0])) in rows else found[0], text) if rows else text
 
 
 def in_order(rows: Iterable[Intent]) -> list[Intent]:

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from services.calls import Call
 from services.ending import settle, text_of
-from services.ledger import AskFirst, Beyond, Go, Plan, Read, Resolve, Same, Say, denied_text, unknown_text
+from services.ledger import AskFirst, Beyond, Go, Plan, Read, Resolve, Same, Say
 from services.margins import BACKOFF_FIRST_S, backoff_s, believed_from, can_look_up, in_time, open_until, too_old
 from services.messages import Choice, IntentState, Question, Ruling
 from services.moves import (
@@ -41,6 +41,7 @@ from services.moves import (
     Settled,
     Wait,
 )
+from services.phrases import denied_text, unknown_text
 from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotFound, NotSent, Pending, Rejected, Unknown
 from tools.status import only_of_itself
 

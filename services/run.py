@@ -22,7 +22,7 @@ from services.clock import wall_s
 from services.conversation import spoken
 from services.history import History
 from services.journal import Journal, Restarted
-from services.ledger import Ledger, changed_declarations, in_order, summary
+from services.ledger import Ledger, changed_declarations, in_order
 from services.limits import REASONS
 from services.loop import AskMore, CallModel, CallTools, Finish, GiveUp, Refuse, decide
 from services.messages import Begun, Choice, Intent, Question, RunEnd, RunRequest, RunRow, RunState
@@ -32,6 +32,7 @@ from services.outside import MODEL, Outside
 from services.pace import ask_for_room, said
 from services.passes import Denied, Opened, Over, is_cancel, jitter
 from services.people import ask as ask_people
+from services.phrases import summary
 from services.reason import Reason
 from services.terms import terms_of
 from services.transcript import Answered, Extended, Shortened, Told, Transcript, Waited
@@ -209,6 +210,7 @@ class Run:
         begun = Begun(digest=self.digest, task=self.request.task, invocation=self.journal.home)
         state.set_begun(self.ctx, begun, self.journal.key)
         self.turn = Turn(self.ctx, self.journal, self.outside, self.terms, ledger, self._show, self.at, ledger.asked)
+        self.account.afresh()
         self._show(RunState.RUNNING)
 
     async def _check_declarations(self, rows: list[Intent]) -> None:

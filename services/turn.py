@@ -20,7 +20,7 @@ from services.decision import Heard
 from services.ending import landed
 from services.journal import Journal, Restarted
 from services.lane import Lane, about_seal, standing, text_of
-from services.ledger import Beyond, Go, Ledger, plan, unkeyed
+from services.ledger import Beyond, Go, Ledger, plan
 from services.messages import Intent, IntentState, Question, Ruling, RunState
 from services.moves import (
     Answered,
@@ -40,6 +40,7 @@ from services.moves import (
 from services.outside import Outside
 from services.pace import next_move
 from services.people import REMIND_MAX_S, listening, naming, pause_s, put_to
+from services.phrases import unkeyed
 from services.progress import advance, begin
 from services.terms import Terms
 from tools.size import cap

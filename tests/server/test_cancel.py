@@ -232,6 +232,20 @@ def test_an_undo_that_was_asked_for_is_not_forgotten_by_a_second_cancel(stand: S
     assert refund["body"]["amount_cents"] == 1200
 
 
+def test_what_was_undone_is_made_again_only_where_a_person_approves(stand: Stand) -> None:
+    cell = stand.begin_one(KEYED, second(stand), grant={"approve_above_cents": {"charge_card": 8500}})
+    stand.until(cell.run_id, "waiting_approval")
+    cancel(cell, undo=True)
+    assert "undone: charge_card" in ends(cell)["detail"]
+    task = f"task {stand.tag} {cell.run_id}."
+    more = {"again": 2, "grant": {"approve_above_cents": {"charge_card": 8500}}}
+    assert stand.post(cell.run_id, "submit", {"task": task, **more}).status_code == 200
+    asked = stand.until(cell.run_id, "waiting_approval")["questions"]
+    assert [("made before and taken back" in question["text"]) for question in asked] == [True]
+    assert stand.decide(cell.run_id, asked[0]["key"], "approve").status_code == 200
+    stand.wait(lambda: cell.applied() == 2, "the charge that was approved")
+
+
 def test_two_at_once_one_of_which_asks_for_an_undo(stand: Stand) -> None:
     grant = {"approve_above_cents": {"charge_card": 8500}}
     cell = stand.begin_one(KEYED, second(stand), grant=grant)

@@ -92,6 +92,23 @@ def test_a_waiting_run_and_its_end_are_told_until_somebody_has_heard(told: World
     assert ear.events(run_id)[0]["questions"][0]["key"] == key
 
 
+def test_a_question_is_told_once(told: World, ear: Ear) -> None:
+    """Whatever else of the run comes along meanwhile."""
+    run_id, refund = told.run_id(), call("refund_payment", payment_id=told.tag, amount_cents=10)
+    told.behave("refund", fail={"status": 503, "when": "before_commit"}, times=2)
+    pay = call("charge_card", customer_id=told.tag, amount_cents=100)
+    grant = {"approve_above_cents": {"charge_card": -1}}
+    told.submit(run_id, told.script(calls(pay, refund), {"content": "paid"}), grant=grant)
+    told.until(run_id, "waiting_approval")
+    told.wait(
+        lambda: [row["state"] for row in told.status(run_id)["ledger"]] == ["waiting", "done"], "the refund", run_id
+    )
+    told.wait(lambda: [e["name"] for e in ear.events(run_id)].count("escalated") == 2, "the escalation")
+    assert [event["name"] for event in ear.events(run_id)] == ["waiting", "waiting", "escalated", "escalated"]
+    told.decide(run_id, told.status(run_id)["questions"][0]["key"], "deny")
+    told.until(run_id, "completed")
+
+
 def test_whoever_does_not_answer_holds_up_neither_the_runs_nor_the_worker(told: World, ear: Ear) -> None:
     worker, run_id = told.stack.workers[0], told.run_id()
     ear.slow_s = 60.0

@@ -66,3 +66,26 @@ def test_a_killed_run_restarted_from_every_index_has_each_effect_once(world: Wor
         assert once_each(world.effects(ended)), (prefix, ended)
         assert len(world.effects(ended, effect)) == 1, (prefix, ended)
     assert cuts > 10
+
+
+def test_what_a_killed_run_waited_for_is_not_shown_of_the_one_that_goes_on(world: World) -> None:
+    """The state holds the row of the one before."""
+    run_id, seen = world.run_id("stale"), 0
+    pay = call("charge_card", customer_id=world.tag, amount_cents=100)
+    grant = {"approve_above_cents": {"charge_card": -1}}
+    invocation = world.submit(run_id, world.script(calls(pay), {"content": "done"}), grant=grant)
+    world.until(run_id, "waiting_approval")
+    world.kill_invocation(invocation)
+    for prefix in (None, *range(1, 12)):
+        gate = world.stack.model.gate("chat", "arrived")
+        try:
+            further = world.restart(invocation, prefix)
+        except NoSuchCut:
+            gate.release()
+            continue
+        if gate.wait_held(2):
+            seen += 1
+            world.wait(lambda: world.status(run_id)["state"] == "running", f"the row of the one from {prefix}")
+        gate.release()
+        world.kill_invocation(further)
+    assert seen > 3

@@ -19,10 +19,9 @@ from services.ledger import (
     approval_needed,
     changed_declarations,
     plan,
-    summary,
-    unkeyed,
 )
 from services.messages import Choice, Grant, Intent, IntentState, Ruling
+from services.phrases import summary, unkeyed
 from tools import TOOLS, registry
 from tools.tool import Approval, Repeat, Tool
 
@@ -278,6 +277,22 @@ def test_the_model_is_told_at_the_start_of_a_further_pass_what_must_not_be_repea
     text = summary(ledger.rows.values())
     assert text is not None and "charge_card" in text and "must not be done again" in text
     assert "key" not in text and intent_of(first).key not in text
+    back = intent_of(first).model_copy(update={"key": "k", "undoes": intent_of(first).key, "state": IntentState.DONE})
+    (_, line) = str(summary([*ledger.rows.values(), back])).splitlines()
+    assert line.endswith("is done, and was taken back since")
+
+
+def test_what_was_taken_back_is_made_again_only_with_a_person_s_approval() -> None:
+    ledger, (first,) = planned(fresh(), ask())
+    done = intent_of(first)
+    ledger = with_state(ledger, done.key, IntentState.DONE)
+    back = done.model_copy(update={"key": "k", "identity": {"undoes": done.key}, "undoes": done.key})
+    for state, kind in ((IntentState.DONE, AskFirst), (IntentState.UNKNOWN, Say)):
+        further = replace(ledger.put(back.model_copy(update={"state": state})), asked={})
+        _, (again,) = planned(further, ask())
+        assert isinstance(again, kind)
+        if isinstance(again, AskFirst):
+            assert again.intent.key != done.key and "made before and taken back" in again.because
 
 
 def test_keys_that_a_receiver_sends_back_are_taken_out_of_its_text() -> None:
