@@ -63,8 +63,9 @@ class Model:
         history = _encode(list(messages))
         body = request_body(self._provider, history, functions(tools))
         try:
+            opened = await self.open()
             async with asyncio.timeout(self._provider.deadline_s):
-                status, headers, answer = await self._exchange(await self.open(), body)
+                status, headers, answer = await self._exchange(opened, body)
         except TimeoutError:
             return self._unavailable(f"no whole answer within {self._provider.deadline_s:g} s", history)
         except _TooLargeError as error:

@@ -54,6 +54,8 @@ def test_during_the_model_call(stand: Stand) -> None:
     gate = stand.model_gate("arrived", times=1)
     cell = stand.begin_one(KEYED)
     gate.wait()
+    # The model has been asked in the moment in which Restate hears that the run has begun.
+    stand.wait(lambda: cell.world.post(cell.run_id, "status").status_code == 200, "the run")
     cancel(cell)
     assert ends(cell)["ledger"] == []
     gate.release()

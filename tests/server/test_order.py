@@ -77,13 +77,14 @@ def test_where_nothing_is_the_wait_ends_with_host_port_and_cause(stack: Stack, t
     )
     no_worker = says(stack, "register", "--worker", f"http://127.0.0.1:{port}", "--wait", str(WAIT_S))
     assert time.monotonic() - began < 1 + WAIT_S + SLACK_S
-    for said, words in (
-        (no_server, [f"127.0.0.1:{port}", "refused"]),
-        (no_worker, [f"127.0.0.1:{port}", "refused", "in a container, that is the container"]),
+    for said, sentences, words in (
+        # That it waits is said at once, and for what.
+        (no_server, 2, [f"127.0.0.1:{port}", "refused", "PAWL_ADMIN", "Waiting"]),
+        (no_worker, 1, [f"127.0.0.1:{port}", "refused", "in a container, that is the container"]),
     ):
         assert said.returncode == 1
         assert said.stdout == ""
-        assert len(said.stderr.splitlines()) == 1
+        assert len(said.stderr.splitlines()) == sentences
         assert mentions(said, words), said.stderr
 
 
