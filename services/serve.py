@@ -31,8 +31,6 @@ H2_STREAMS_MAX = 10_000
 """Each run that is working is one stream; hypercorn's default of 100 would hold the others back without a word."""
 REQUESTS_MAX = sys.maxsize
 """On one connection. hypercorn ends it after its default of 1000, and every attempt on it is cut off."""
-COLLECTED_EVERY = 20_000
-"""New objects between two looks of the collector, in place of Python's 700."""
 LAST_MOMENT_S = 0.5
 """For the results of the last steps to reach Restate."""
 
@@ -100,10 +98,9 @@ def while_staying(application: RestateAppT, busy: Busy) -> RestateAppT:
 
 def keep_what_is_loaded() -> None:
     """Modules, schemas and settings stay as long as the worker does: the collector need not walk over them again and
-    again. It also comes less often, because a run leaves hardly anything that only it could find."""
+    again. How often it comes stays as it is: coming less often costs memory that it then does not give back."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(COLLECTED_EVERY, 20, 20)
 
 
 async def _serve(
