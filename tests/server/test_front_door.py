@@ -60,6 +60,8 @@ def test_another_task_under_the_same_id_is_refused_whatever_the_run_is_doing(sta
     cell = stand.begin_one(KEYED)
     gate.wait()
     task = f"task {stand.tag} {cell.run_id}."
+    # The model has been asked in the moment in which Restate hears that the run has begun.
+    stand.wait(lambda: stand.post(cell.run_id, "status").status_code == 200, "the run")
     assert stand.post(cell.run_id, "submit", {"task": task}).json()["invocation_id"] == cell.invocation
     assert stand.post(cell.run_id, "submit", {"task": "another"}).status_code == 422
     assert stand.post(cell.run_id, "submit", {"task": task, "grant": {"each_cents": 1}}).status_code == 422
