@@ -105,9 +105,9 @@ NOTHING_LEFT = Reply(content="nothing left in the script")
 def choose(messages: list[Any], scripts: Iterable[tuple[str, Script]]) -> Chosen:
     """The reply to this history: of the first script that matches, or one that says which scripts there are."""
     scripts = list(scripts)
-    last_user = max((i for i, m in enumerate(messages) if _role(m) == "user"), default=-1)
-    turn = sum(_role(m) == "assistant" for m in messages[last_user + 1 :])
-    position = sum(_role(m) == "assistant" for m in messages)
+    last_user = last_of_user(messages)
+    turn = sum(role_of(m) == "assistant" for m in messages[last_user + 1 :])
+    position = sum(role_of(m) == "assistant" for m in messages)
     asked = text_of(messages[last_user]) if last_user >= 0 else ""
     for name, script in scripts:
         found = re.search(script.match, asked)
@@ -160,7 +160,7 @@ def text_of(message: Any) -> str:
 
 def _sentences(messages: list[Any]) -> list[str]:
     """What tools answered that is no JSON object."""
-    told = [text_of(message) for message in messages if _role(message) == "tool"]
+    told = [text_of(message) for message in messages if role_of(message) == "tool"]
     return [text for text in told if not text.lstrip().startswith("{")]
 
 
@@ -170,5 +170,10 @@ def _at(script: Script, turn: int) -> Reply:
     return script.replies[-1] if script.loop else NOTHING_LEFT
 
 
-def _role(message: Any) -> Any:
+def last_of_user(messages: list[Any]) -> int:
+    """Where the newest message of the user stands; -1 where there is none."""
+    return max((at for at, message in enumerate(messages) if role_of(message) == "user"), default=-1)
+
+
+def role_of(message: Any) -> Any:
     return message.get("role") if isinstance(message, dict) else None

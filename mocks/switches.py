@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mocks import strict
 from mocks.answer import Answer
 from mocks.completion import assistant_message, error
-from mocks.script import Chosen, Reply, Script, choose, possible
+from mocks.script import Chosen, Reply, Script, choose, last_of_user, possible, role_of
 
 
 class Outage(Reply):
@@ -54,9 +54,9 @@ def refusal(
 
 def missing_fields(messages: list[Any], scripts: list[tuple[str, Script]]) -> str | None:
     """The first field beyond the API's own that a script sent and that did not come back as it was."""
-    last_user = max((at for at, each in enumerate(messages) if _role(each) == "user"), default=-1)
+    last_user = last_of_user(messages)
     for at, message in enumerate(messages):
-        if _role(message) != "assistant":
+        if role_of(message) != "assistant":
             continue
         chosen = choose(messages[:at], scripts)
         replies = [chosen.reply] if at > last_user else _of_its_kind(message, chosen, scripts)
@@ -73,10 +73,6 @@ def _of_its_kind(came: dict[str, Any], chosen: Chosen, scripts: list[tuple[str, 
     if script is None or came.get("tool_calls"):
         return [chosen.reply]
     return [chosen.reply, *(reply for reply in script.replies[chosen.turn :] if not reply.tool_calls)]
-
-
-def _role(message: Any) -> Any:
-    return message.get("role") if isinstance(message, dict) else None
 
 
 def _missing(sent: dict[str, Any], came: dict[str, Any]) -> str | None:

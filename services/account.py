@@ -39,14 +39,16 @@ class Account:
     """Of one attempt at a run. `terms` and `provider` are the settings', then those of the pass, once its first step
     has told them."""
 
-    def __init__(self, ctx: ObjectContext, digest: str, journal: Journal, outside: Outside, terms: Terms) -> None:
+    def __init__(
+        self, ctx: ObjectContext, digest: str, journal: Journal, outside: Outside, terms: Terms, tell: Tell | None
+    ) -> None:
         self.terms = terms
         self.provider = outside.provider
         self._ctx = ctx
         self._digest = digest
         self._journal = journal
         self._watch = outside.watch
-        self.tell: Tell | None = None
+        self._tell = tell
         self._shown: object = None
         self._state: RunState | None = None
         self._since = 0.0
@@ -114,7 +116,7 @@ class Account:
         reason: str,
         questions: tuple[Question, ...],
     ) -> None:
-        if self.tell is None:
+        if self._tell is None:
             return
         event = Event(
             name=name,
@@ -125,4 +127,4 @@ class Account:
             at=at,
             questions=questions,
         )
-        self._ctx.service_send(self.tell, Parcel(event, self._journal.key))
+        self._ctx.service_send(self._tell, Parcel(event, self._journal.key))

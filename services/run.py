@@ -61,8 +61,7 @@ class Run:
         self.provider = outside.provider
         self.passes_ended = 0
         self.transcript = Transcript(earlier=spoken(request.earlier))
-        self.account = Account(ctx, self.digest, self.journal, outside, self.terms)
-        self.account.tell = tell
+        self.account = Account(ctx, self.digest, self.journal, outside, self.terms, tell)
         self.at = 0.0
         self.turn: Turn | None = None
 
