@@ -20,74 +20,48 @@ EFFECTS = ("crm", "charge", "transfer", "sms")
 REPEATING = ("order", "crm", "charge")
 ONCES = ("transfer", "sms")
 
+EFFECT = (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED)
+"""From the moment at which a request is out."""
+MODEL_ASKED = (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED)
+MODEL = (Point.MODEL_BEFORE, *MODEL_ASKED)
+"""All points of a model call."""
+
 Row = tuple[Fault, tuple[Point, ...], tuple[str, ...]]
 """A fault, the points at which it strikes, the jobs that it strikes there."""
 
 TOGETHER: tuple[Row, ...] = (
     (Fault.NONE, (Point.NONE,), ALL),
     (Fault.WORKER_KILL, (Point.BEFORE,), EFFECTS),
-    (Fault.WORKER_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (
-        Fault.WORKER_KILL,
-        (Point.MODEL_BEFORE, Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
-        ALL,
-    ),
+    (Fault.WORKER_KILL, EFFECT, ALL),
+    (Fault.WORKER_KILL, MODEL, ALL),
     (Fault.WORKER_KILL_TWICE, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED), REPEATING),
     (Fault.WORKER_KILL_TWICE, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED), ONCES),
     (Fault.WORKER_KILL_TWICE, (Point.MODEL_UNRECORDED,), EFFECTS),
-    (Fault.WORKER_FREEZE, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (
-        Fault.WORKER_FREEZE,
-        (Point.MODEL_BEFORE, Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
-        ALL,
-    ),
+    (Fault.WORKER_FREEZE, EFFECT, ALL),
+    (Fault.WORKER_FREEZE, MODEL, ALL),
     (Fault.WORKER_FREEZE, (Point.BEFORE,), ("crm", "charge")),
     (Fault.WORKER_FREEZE_LATE, (Point.BEFORE,), EFFECTS),
     (Fault.WORKER_REDEPLOY, (Point.BEFORE,), EFFECTS),
-    (
-        Fault.WORKER_REDEPLOY,
-        (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED),
-        ALL,
-    ),
-    (
-        Fault.WORKER_REDEPLOY,
-        (Point.MODEL_BEFORE, Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
-        ALL,
-    ),
+    (Fault.WORKER_REDEPLOY, EFFECT, ALL),
+    (Fault.WORKER_REDEPLOY, MODEL, ALL),
     (Fault.SERVER_KILL, (Point.BEFORE,), EFFECTS),
-    (Fault.SERVER_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (
-        Fault.SERVER_KILL,
-        (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
-        ALL,
-    ),
+    (Fault.SERVER_KILL, EFFECT, ALL),
+    (Fault.SERVER_KILL, MODEL_ASKED, ALL),
     (Fault.BOTH_KILL, (Point.BEFORE,), EFFECTS),
-    (Fault.BOTH_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (Fault.BOTH_KILL, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED), ALL),
+    (Fault.BOTH_KILL, EFFECT, ALL),
+    (Fault.BOTH_KILL, MODEL_ASKED, ALL),
     (Fault.LINE_CUT, (Point.BEFORE,), EFFECTS),
-    (Fault.LINE_CUT, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (
-        Fault.LINE_CUT,
-        (Point.MODEL_BEFORE, Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
-        ALL,
-    ),
+    (Fault.LINE_CUT, EFFECT, ALL),
+    (Fault.LINE_CUT, MODEL, ALL),
     (Fault.LINE_DEAD, (Point.BEFORE,), EFFECTS),
-    (Fault.LINE_DEAD, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (
-        Fault.LINE_DEAD,
-        (Point.MODEL_BEFORE, Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
-        ALL,
-    ),
+    (Fault.LINE_DEAD, EFFECT, ALL),
+    (Fault.LINE_DEAD, MODEL, ALL),
     (Fault.RECEIVER_KILL, (Point.ARRIVED, Point.APPLIED), ALL),
     (Fault.MODEL_KILL, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED), ALL),
     (Fault.ANSWER_LOST, (Point.ARRIVED, Point.APPLIED, Point.MODEL_ANSWERED), ALL),
     (Fault.RESTARTED_SCRATCH, (Point.BEFORE,), EFFECTS),
-    (Fault.RESTARTED_SCRATCH, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ALL),
-    (
-        Fault.RESTARTED_SCRATCH,
-        (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED, Point.MODEL_RECORDED),
-        ALL,
-    ),
+    (Fault.RESTARTED_SCRATCH, EFFECT, ALL),
+    (Fault.RESTARTED_SCRATCH, MODEL_ASKED, ALL),
     (Fault.RESTARTED_ENDED, (Point.NONE,), ALL),
     (Fault.SUBMITTED_TWICE, (Point.APPLIED,), ALL),
 )
@@ -95,7 +69,7 @@ TOGETHER: tuple[Row, ...] = (
 
 ALONE: tuple[Row, ...] = (
     (Fault.RESTARTED_CUTS, (Point.ARRIVED, Point.APPLIED, Point.RECORDED), EFFECTS),
-    (Fault.LEADER_KILL, (Point.ARRIVED, Point.APPLIED, Point.UNRECORDED, Point.RECORDED), ("charge",)),
+    (Fault.LEADER_KILL, EFFECT, ("charge",)),
     (Fault.LEADER_KILL, (Point.MODEL_ARRIVED, Point.MODEL_ANSWERED, Point.MODEL_UNRECORDED), ("charge",)),
     (Fault.LEADER_KILL, (Point.APPLIED,), ("transfer", "sms")),
     (Fault.ASKED_AGAIN, (Point.NONE,), ("sms-again", "transfer-again")),
