@@ -1,7 +1,8 @@
 """Part `steps`: what keys, ledger and seal cost where nothing else costs anything: empty steps, Pawl beside a loop by
-hand with as many journalled steps, and that loop without its seals.
+hand with as many journalled steps, that loop without its seals, and that loop with as many rows as the ledger writes.
 
-Rule: model and receiver answer in the worker itself. How many steps each makes is counted by the server, not claimed.
+Rule: model and receiver answer in the worker itself. How many steps and entries each makes is counted by the server,
+not claimed.
 """
 
 import sys
@@ -24,7 +25,12 @@ HAND = Target(name="hand", argv=control_argv("lab.controls.empty"), register=PAW
 EMPTY = replace(PAWL, name="empty", argv=lambda _listen, _at: (sys.executable, "-m", "tests.workers.empty_steps"))
 SEALS = 2
 """One for each turn with an effect."""
-PATHS = {"pawl": "Agent/{run}/run", "bare": "Bare/run", "unsealed": "Unsealed/run"}
+PATHS = {
+    "pawl": "Agent/{run}/run",
+    "bare": "Bare/run",
+    "unsealed": "Unsealed/run",
+    "with_rows": "WithRows/{run}/run",
+}
 QUICK_RUNS = {1: 8, 32: 64}
 Rounds = Mapping[str, list[Measured]]
 
@@ -38,7 +44,7 @@ def measure(sitting: Sitting) -> dict[str, Any]:
         Stack(Path(folder), binary=sitting.binary, target=HAND) as stack,
     ):
         hand, pawl = stack.workers[0], stack.add_worker(EMPTY)
-        workers: Mapping[str, Process] = {"pawl": pawl, "bare": hand, "unsealed": hand}
+        workers: Mapping[str, Process] = {name: pawl if name == "pawl" else hand for name in PATHS}
         for turn in range(-1, sitting.rounds):
             for at_once in AT_ONCE:
                 for name, worker in workers.items():
@@ -47,9 +53,10 @@ def measure(sitting: Sitting) -> dict[str, Any]:
                     if turn >= 0:
                         found[at_once][name].append(measured)
             sitting.say(f"round {turn + 1} of {sitting.rounds}")
-        steps = {service: _steps(stack, service) for service in ("Agent", "Bare", "Unsealed")}
+        counts = {name: _counts(stack, path.partition("/")[0]) for name, path in PATHS.items()}
     return {
-        "steps": dict(zip(PATHS, steps.values(), strict=True)),
+        "steps": {name: steps for name, (steps, _) in counts.items()},
+        "entries": {name: entries for name, (_, entries) in counts.items()},
         "loads": [_told(at_once, rounds) for at_once, rounds in found.items()],
     }
 
@@ -58,14 +65,17 @@ def _address(stack: Stack, name: str, prefix: str) -> Callable[[int], str]:
     return lambda number: f"{stack.at.ingress}/{PATHS[name].format(run=f'empty-{prefix}-{number}')}"
 
 
-def _steps(stack: Stack, service: str) -> int:
-    """How many steps one run of the service has in its journal."""
+def _counts(stack: Stack, service: str) -> tuple[int, int]:
+    """How many steps one run of the service has in its journal, and how many entries with them: all that the handler
+    wrote or read, but for its input and output."""
     rows = stack.admin.query(
-        "SELECT count(1) AS steps FROM sys_journal j JOIN sys_invocation i ON j.id = i.id "  # noqa: S608 - our own names
+        "SELECT count(1) FILTER (WHERE j.entry_type = 'Command: Run') AS steps, count(1) AS entries "  # noqa: S608 - our own names
+        "FROM sys_journal j JOIN sys_invocation i ON j.id = i.id "
         f"WHERE i.target_service_name = '{service}' AND i.target_handler_name = 'run' "
-        "AND j.entry_type = 'Command: Run' GROUP BY i.id LIMIT 1"
+        "AND j.entry_type LIKE 'Command: %' AND j.entry_type NOT IN ('Command: Input', 'Command: Output') "
+        "GROUP BY i.id LIMIT 1"
     )
-    return int(rows[0]["steps"]) if rows else 0
+    return (int(rows[0]["steps"]), int(rows[0]["entries"])) if rows else (0, 0)
 
 
 def _told(at_once: int, rounds: Rounds) -> dict[str, Any]:
@@ -86,6 +96,7 @@ def _told(at_once: int, rounds: Rounds) -> dict[str, Any]:
             for name, measured in rounds.items()
         },
         "pawl_over_bare": ratio(_rates(rounds["pawl"]), _rates(rounds["bare"])),
+        "rows_over_bare": ratio(_rates(rounds["with_rows"]), _rates(rounds["bare"])),
         # With many at once a run waits for others most of the time, so there the difference says nothing of a seal.
         "seal_ms": spread(seal_ms) if at_once == 1 else None,
         "seal_cpu_ms": spread(seal_cpu_ms),

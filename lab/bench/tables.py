@@ -130,13 +130,15 @@ def ceiling(part: Mapping[str, Any]) -> Table:
 
 
 def steps(part: Mapping[str, Any]) -> Table:
-    made = part["steps"]
+    made, entries = part["steps"], part["entries"]
     columns = (
         "at once",
         "Pawl, runs/s",
         "by hand, runs/s",
         "Pawl over by hand",
+        "rows by hand over by hand",
         "Pawl, CPU ms",
+        "rows by hand, CPU ms",
         "by hand, CPU ms",
         "a seal, ms",
         "a seal, CPU ms",
@@ -146,7 +148,8 @@ def steps(part: Mapping[str, Any]) -> Table:
             str(load["at_once"]),
             *(spread(load[name]["runs_per_s"]) for name in ("pawl", "bare")),
             spread(load["pawl_over_bare"]),
-            *(spread(load[name]["cpu_ms"]) for name in ("pawl", "bare")),
+            spread(load["rows_over_bare"]),
+            *(spread(load[name]["cpu_ms"]) for name in ("pawl", "with_rows", "bare")),
             "-" if load["seal_ms"] is None else spread(load["seal_ms"]),
             spread(load["seal_cpu_ms"]),
         )
@@ -154,7 +157,9 @@ def steps(part: Mapping[str, Any]) -> Table:
     )
     says = (
         f"{made['pawl']} steps of Pawl beside {made['bare']} by hand. Without its seals that loop makes "
-        f"{made['unsealed']}, which says what one costs."
+        f"{made['unsealed']}, which says what one costs. *Rows by hand* is that loop with {entries['with_rows']} "
+        f"entries (Pawl: {entries['pawl']}, the loop: {entries['bare']}), the same bytes each time, nothing decided: "
+        "what rows like those of the ledger cost by themselves."
     )
     return Table("steps", "Empty steps", columns, rows, says)
 
