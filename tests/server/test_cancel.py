@@ -50,7 +50,6 @@ def second(stand: Stand) -> dict[str, Any]:
 
 
 def test_during_the_model_call(stand: Stand) -> None:
-    """B23"""
     gate = stand.model_gate("arrived", times=1)
     cell = stand.begin_one(KEYED)
     gate.wait()
@@ -65,7 +64,6 @@ def test_during_the_model_call(stand: Stand) -> None:
 
 @pytest.mark.parametrize("kind", [SET, KEYED, FOUND, ONCE], ids=lambda kind: kind.name)
 def test_while_an_effect_is_applied_and_not_answered(stand: Stand, kind: Kind) -> None:
-    """B23"""
     (gate,) = stand.gates("applied", kind)
     cell = stand.begin_one(kind)
     gate.wait()
@@ -81,7 +79,6 @@ def test_while_an_effect_is_applied_and_not_answered(stand: Stand, kind: Kind) -
     "kind", [KEYED, ONCE, *(pytest.param(kind, marks=pytest.mark.long) for kind in (SET, FOUND))], ids=name_of
 )
 def test_while_an_effect_is_applied_and_the_worker_dies(stand: Stand, kind: Kind) -> None:
-    """B23"""
     (gate,) = stand.gates("applied", kind)
     cell = stand.begin_one(kind)
     gate.wait()
@@ -99,7 +96,6 @@ def test_while_an_effect_is_applied_and_the_worker_dies(stand: Stand, kind: Kind
 
 
 def test_while_an_effect_is_under_way_that_is_never_answered(stand: Stand) -> None:
-    """B23"""
     stand.behave("sms", hang=True)
     cell = stand.begin_one(ONCE)
     stand.wait(cell.arrived, "the request")
@@ -109,7 +105,6 @@ def test_while_an_effect_is_under_way_that_is_never_answered(stand: Stand) -> No
 
 
 def test_between_the_seal_and_the_send(stand: Stand) -> None:
-    """B23"""
     gate = stand.model_gate("applied", times=1)
     cell = stand.begin_one(ONCE)
     gate.wait()
@@ -129,7 +124,6 @@ def test_between_the_seal_and_the_send(stand: Stand) -> None:
 
 
 def test_while_it_waits_for_an_approval_that_then_comes_too_late(stand: Stand) -> None:
-    """B23, B36"""
     grant = {"approve_above_cents": {"charge_card": -1}}
     cell = stand.begin_one(KEYED, grant=grant)
     waiting = stand.until(cell.run_id, "waiting_approval")
@@ -143,7 +137,6 @@ def test_while_it_waits_for_an_approval_that_then_comes_too_late(stand: Stand) -
 
 
 def test_an_approval_that_comes_too_late_does_not_count_in_a_further_pass(stand: Stand) -> None:
-    """B36"""
     cell = stand.begin_one(KEYED, grant={"approve_above_cents": {"charge_card": -1}})
     key = stand.until(cell.run_id, "waiting_approval")["questions"][0]["key"]
     cancel(cell)
@@ -160,7 +153,6 @@ def test_an_approval_that_comes_too_late_does_not_count_in_a_further_pass(stand:
 
 
 def test_while_it_waits_for_a_decision_on_an_unknown(stand: Stand) -> None:
-    """B23"""
     stand.behave("sms", lose_answer="after_commit", times=1)
     cell = stand.begin_one(ONCE)
     key = stand.until(cell.run_id, "outcome_unknown")["questions"][0]["key"]
@@ -175,7 +167,6 @@ def test_while_it_waits_for_a_decision_on_an_unknown(stand: Stand) -> None:
 
 @pytest.mark.parametrize("kind", [SET, KEYED, ONCE], ids=lambda kind: kind.name)
 def test_in_a_long_wait_for_the_receiver(stand: Stand, kind: Kind) -> None:
-    """B23"""
     stand.behave(kind.effect, answer={"status": 429, "headers": {"Retry-After": "600"}, "body": {}})
     cell = stand.begin_one(kind)
     waiting = stand.until(cell.run_id, "waiting_until")
@@ -187,7 +178,6 @@ def test_in_a_long_wait_for_the_receiver(stand: Stand, kind: Kind) -> None:
 
 
 def test_in_a_long_wait_for_the_model(stand: Stand) -> None:
-    """B23"""
     run_id = stand.run_id("limited")
     task = stand.script({"status": 429, "headers": {"Retry-After": "600"}}, name=run_id)
     cell = Cell(stand, KEYED, run_id, run_id, 0, stand.submit(run_id, task))
@@ -198,7 +188,6 @@ def test_in_a_long_wait_for_the_model(stand: Stand) -> None:
 
 
 def test_many_in_a_row(stand: Stand) -> None:
-    """B23"""
     (gate,) = stand.gates("applied", KEYED)
     cell = stand.begin_one(KEYED)
     gate.wait()
@@ -213,7 +202,6 @@ def test_many_in_a_row(stand: Stand) -> None:
 
 
 def test_an_undo_that_was_asked_for_is_not_forgotten_by_a_second_cancel(stand: Stand) -> None:
-    """B23"""
     grant = {"approve_above_cents": {"charge_card": 8500}}
     charge = stand.begin_one(KEYED, second(stand), grant=grant)
     stand.until(charge.run_id, "waiting_approval")
@@ -266,7 +254,6 @@ def test_two_at_once_one_of_which_asks_for_an_undo(stand: Stand) -> None:
 
 
 def test_a_receiver_s_409_is_not_taken_for_a_cancel(stand: Stand) -> None:
-    """B23, B38"""
     refusal = {"status": 409, "code": "conflict", "message": "cancelled", "store": False}
     for kind in KINDS:
         stand.behave(kind.effect, refuse=refusal, times=1)
@@ -279,7 +266,6 @@ def test_a_receiver_s_409_is_not_taken_for_a_cancel(stand: Stand) -> None:
 
 
 def test_together_with_a_receiver_that_says_409_in_flight(stand: Stand) -> None:
-    """B23, B38"""
     in_flight = {"error": {"code": "idempotency_in_flight", "message": "in progress"}}
     stand.behave("charge", answer={"status": 409, "body": in_flight})
     cell = stand.begin_one(KEYED)
@@ -292,7 +278,6 @@ def test_together_with_a_receiver_that_says_409_in_flight(stand: Stand) -> None:
 
 
 def test_while_no_worker_is_there(stand: Stand) -> None:
-    """B23"""
     (gate,) = stand.gates("applied", KEYED)
     cell = stand.begin_one(KEYED)
     gate.wait()
@@ -324,7 +309,6 @@ def test_a_cancel_that_came_too_late_says_nothing_about_a_further_pass(stand: St
 
 
 def test_a_queued_repeat_does_not_start_it_again(stand: Stand) -> None:
-    """B23"""
     gate = stand.model_gate("arrived", times=1)
     cell = stand.begin_one(KEYED)
     gate.wait()
@@ -349,7 +333,6 @@ def test_what_has_ended_or_never_began_cannot_be_cancelled(stand: Stand) -> None
 
 
 def test_a_run_that_was_killed_and_restarted_from_a_part_of_its_journal(stand: Stand) -> None:
-    """B23, B42"""
     cell = stand.begin_one(KEYED, grant={"approve_above_cents": {"charge_card": -1}})
     stand.until(cell.run_id, "waiting_approval")
     waits_of(stand, cell.invocation)

@@ -128,7 +128,6 @@ def test_a_run_is_begun_watched_and_shown(world: World) -> None:
 
 
 def test_a_run_that_is_followed_ends_where_a_person_must_decide(world: World) -> None:
-    """B36"""
     run_id, task = world.run_id(), world.script(charge(world), {"content": "paid"})
     watched = pawl(world, "run", run_id, task, "--grant", json.dumps(ASK), "--json")
     assert watched.code == 3
@@ -150,7 +149,6 @@ def test_a_run_that_is_followed_ends_where_a_person_must_decide(world: World) ->
 
 
 def test_a_second_decision_on_a_run_that_still_waits_is_a_conflict(world: World) -> None:
-    """B36"""
     run_id = world.run_id()
     two = calls(*(call("charge_card", customer_id=world.tag, amount_cents=cents) for cents in (1, 2)))
     world.submit(run_id, world.script(two, {"content": "paid"}), grant=ASK)
@@ -241,7 +239,6 @@ def test_a_run_that_had_not_begun_is_cancelled_without_a_worker(world: World) ->
 
 
 def test_a_cancel_without_a_worker_ends_the_run_when_one_is_back(world: World) -> None:
-    """B23"""
     run_id, task = world.run_id(), world.script(charge(world), {"content": "paid"})
     gate = world.stack.receiver.gate("charge", "applied")
     world.submit(run_id, task)
@@ -279,7 +276,6 @@ def test_a_cancelled_run_ended_when_it_was_cancelled(world: World) -> None:
 
 
 def test_many_cancels_at_once_are_one(world: World) -> None:
-    """B23"""
     run_id, _ = parked(world)
     invocation = look(world, run_id)["invocation_id"]
     path = f"/invocations/{invocation}/cancel"
@@ -315,7 +311,6 @@ def test_a_cancel_with_undo_is_kept_for_the_worker_that_comes_back(world: World)
 
 
 def test_a_paused_run_is_stuck_and_is_resumed_or_cancelled(world: World) -> None:
-    """B33"""
     run_id, key = parked(world)
     invocation = look(world, run_id)["invocation_id"]
     assert world.stack.admin.call("PATCH", f"/invocations/{invocation}/pause").is_success
@@ -354,7 +349,6 @@ def test_a_run_for_later_is_shown_and_cancelled(world: World) -> None:
 
 
 def test_a_run_whose_version_is_gone_goes_on_with_the_newest(world: World) -> None:
-    """B24"""
     run_id, key = parked(world)
     (deployment,) = world.stack.admin.query("SELECT id FROM sys_deployment")
     try:
@@ -371,7 +365,6 @@ def test_a_run_whose_version_is_gone_goes_on_with_the_newest(world: World) -> No
 
 
 def test_a_bug_in_the_worker_shows_as_stuck_and_the_run_goes_on_when_it_is_mended(world: World) -> None:
-    """B33"""
     run_id, key = parked(world)
     with broken(world, "bug"):
         stuck = world.wait(lambda: (s := look(world, run_id))["state"] == "stuck" and s, "stuck", wait_s=15)
@@ -385,7 +378,6 @@ def test_a_bug_in_the_worker_shows_as_stuck_and_the_run_goes_on_when_it_is_mende
 def test_a_careless_new_version_shows_as_a_journal_mismatch_and_the_run_can_begin_afresh_on_its_ledger(
     world: World,
 ) -> None:
-    """B24"""
     run_id, task = world.run_id(), world.script(charge(world), charge(world, 9000), {"content": "paid"})
     world.submit(run_id, task, grant={"approve_above_cents": {"charge_card": 8000}})
     first = world.until(run_id, "waiting_approval")
@@ -404,7 +396,6 @@ def test_a_careless_new_version_shows_as_a_journal_mismatch_and_the_run_can_begi
 
 
 def test_a_killed_run_is_stuck_and_a_resume_carries_it_on(world: World) -> None:
-    """B42"""
     run_id, key = parked(world)
     world.kill_invocation(look(world, run_id)["invocation_id"])
     killed = world.wait(lambda: (s := look(world, run_id))["state"] == "stuck" and s, "stuck", wait_s=10)
@@ -417,7 +408,6 @@ def test_a_killed_run_is_stuck_and_a_resume_carries_it_on(world: World) -> None:
 
 
 def test_a_further_pass_is_begun_with_the_request_of_the_first(world: World) -> None:
-    """B42"""
     run_id, task = world.run_id(), world.script(charge(world), {"content": "paid"})
     grant = ("--grant", json.dumps({"each_cents": 5000}))
     assert pawl(world, "run", run_id, task, *grant).code == 0

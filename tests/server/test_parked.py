@@ -41,7 +41,6 @@ def approving(stand: Stand, cell: Cell, key: str) -> threading.Thread:
 
 
 def test_everybody_is_answered_at_once_while_it_waits(stand: Stand) -> None:
-    """B35"""
     cell, key = parked(stand)
     assert post(cell, "status").json()["state"] == "waiting_approval"
     again = post(cell, "submit", {"task": task_of(cell), "grant": ALWAYS}).json()
@@ -56,7 +55,6 @@ def test_everybody_is_answered_at_once_while_it_waits(stand: Stand) -> None:
 
 
 def test_a_worker_that_was_restarted_meanwhile_answers_too(stand: Stand) -> None:
-    """B35"""
     cell, key = parked(stand)
     stand.a.kill()
     stand.a.start()
@@ -71,7 +69,6 @@ def test_a_worker_that_was_restarted_meanwhile_answers_too(stand: Stand) -> None
     "what", ["worker", pytest.param("server", marks=pytest.mark.long), pytest.param("both", marks=pytest.mark.long)]
 )
 def test_a_decision_that_was_given_is_not_lost(stand: Stand, what: str) -> None:
-    """B35, B36"""
     cell, key = parked(stand)
     # The run does not hear of it: what goes to its worker is held, and then all is gone.
     stand.relay.hold(Way.TO_SERVER)
@@ -92,7 +89,6 @@ def test_a_decision_that_was_given_is_not_lost(stand: Stand, what: str) -> None:
 
 
 def test_a_decision_on_a_run_that_was_killed_and_submitted_again(stand: Stand) -> None:
-    """B36"""
     cell, key = parked(stand)
     stand.kill_invocation(cell.invocation)
     assert stand.decide(cell.run_id, key, "approve").status_code == 200
@@ -107,7 +103,6 @@ def test_a_decision_on_a_run_that_was_killed_and_submitted_again(stand: Stand) -
     [pytest.param("before", marks=pytest.mark.long), "applied", pytest.param("answered", marks=pytest.mark.long)],
 )
 def test_an_approval_is_used_once_whatever_dies_afterwards(stand: Stand, point: str) -> None:
-    """B36"""
     cell, key = parked(stand)
     if point == "before":
         stand.relay.hold(Way.TO_WORKER, after=1)
@@ -135,7 +130,6 @@ def test_an_approval_is_used_once_whatever_dies_afterwards(stand: Stand, point: 
 
 
 def test_two_people_at_once_of_whom_one_is_first(stand: Stand) -> None:
-    """B36"""
     cell, key = parked(stand)
     statuses: list[int] = []
     words = ["approve", "deny"] * 4
@@ -154,7 +148,6 @@ def test_two_people_at_once_of_whom_one_is_first(stand: Stand) -> None:
 
 
 def test_a_reworded_repeat_of_what_was_approved_is_sent_as_it_was_approved(stand: Stand) -> None:
-    """B36"""
     cell, key = parked(stand)
     digest = stand.status(cell.run_id)["questions"][0]["digest"]
     stand.kill_invocation(cell.invocation)
@@ -170,7 +163,6 @@ def test_a_reworded_repeat_of_what_was_approved_is_sent_as_it_was_approved(stand
 
 
 def test_one_that_is_approved_leaves_its_siblings_alone(stand: Stand) -> None:
-    """B35"""
     run_id = stand.run_id("siblings")
     made = [call("charge_card", customer_id=f"{stand.tag}-{n}", amount_cents=1000 * (n + 1)) for n in range(3)]
     made.append(call("send_email", to="a@b.test", subject="s", body=stand.tag))
@@ -193,7 +185,6 @@ def test_one_that_is_approved_leaves_its_siblings_alone(stand: Stand) -> None:
 
 
 def test_an_approval_that_nobody_gives_expires(stand: Stand) -> None:
-    """B36"""
     worker = stand.third({"PAWL_APPROVAL_EXPIRES_S": "1"})
     stand.lead_to(worker)
     cell, key = parked(stand)
@@ -205,7 +196,6 @@ def test_an_approval_that_nobody_gives_expires(stand: Stand) -> None:
 
 
 def test_not_happened_is_decided_once_for_each_question(stand: Stand) -> None:
-    """B36"""
     stand.behave("sms", lose_answer="before_commit", times=2)
     cell = stand.begin_one(ONCE)
     first = stand.until(cell.run_id, "outcome_unknown")["questions"][0]
@@ -222,7 +212,6 @@ def test_not_happened_is_decided_once_for_each_question(stand: Stand) -> None:
 
 @pytest.mark.long
 def test_a_parked_run_holds_no_place_at_the_worker(stand: Stand) -> None:
-    """B35"""
     cells = [stand.begin_one(KEYED, grant=ALWAYS) for _ in range(40)]
     for cell in cells:
         stand.until(cell.run_id, "waiting_approval")
@@ -237,7 +226,6 @@ def test_a_parked_run_holds_no_place_at_the_worker(stand: Stand) -> None:
 
 
 def test_nothing_is_decided_that_nobody_asks(stand: Stand) -> None:
-    """B36"""
     (gate,) = stand.gates("applied", ONCE)
     cell = stand.begin_one(ONCE)
     gate.wait()
@@ -258,7 +246,6 @@ def test_nothing_is_decided_that_nobody_asks(stand: Stand) -> None:
 
 @pytest.mark.long
 def test_an_approval_of_an_earlier_pass_does_not_run_out_before_it_is_asked_for(stand: Stand) -> None:
-    """B36"""
     worker = stand.third({"PAWL_APPROVAL_EXPIRES_S": "3"})
     stand.lead_to(worker)
     cell, key = parked(stand)
@@ -273,7 +260,6 @@ def test_an_approval_of_an_earlier_pass_does_not_run_out_before_it_is_asked_for(
 
 
 def test_a_parked_run_restarted_from_every_index_asks_again_and_is_heard_at_once(stand: Stand) -> None:
-    """B36, B42"""
     cuts = 0
     for prefix in [None, *range(1, 40)]:
         cell, key = parked(stand)
@@ -306,7 +292,6 @@ def waits_of(stand: Stand, invocation: str) -> None:
 
 
 def test_an_approved_run_that_ended_changes_nothing_when_it_is_restarted_from_every_index(stand: Stand) -> None:
-    """B42"""
     cell, key = parked(stand)
     assert stand.decide(cell.run_id, key, "approve").status_code == 200
     stand.until(cell.run_id, "completed")
@@ -323,7 +308,6 @@ def test_an_approved_run_that_ended_changes_nothing_when_it_is_restarted_from_ev
 
 @pytest.mark.long
 def test_a_run_that_asks_for_more_turns_can_be_restarted_from_every_index(stand: Stand) -> None:
-    """B42"""
     stand.lead_to(stand.third({"PAWL_ON_LIMIT": "ask"}))
     for prefix in [None, 8, 20, 24, 25, 26, 27, 28, 29, 30, 31, 32]:
         cell = stand.begin_one(KEYED, limits={"turns": 1})
@@ -343,7 +327,7 @@ def test_a_run_that_asks_for_more_turns_can_be_restarted_from_every_index(stand:
 
 
 def test_a_run_that_waited_and_doubted_changes_nothing_when_it_is_restarted_from_every_index(stand: Stand) -> None:
-    """B42: waits whose length is drawn, look-ups, repeats and a person's word are in this journal."""
+    """Waits whose length is drawn, look-ups, repeats and a person's word are in this journal."""
     stand.behave("charge", fail={"status": 503}, times=1)
     stand.behave("transfer", lose_answer="after_commit", times=1)
     stand.behave("sms", lose_answer="after_commit", times=1)
