@@ -1,7 +1,7 @@
 """`matrix`: plays the cells that were asked for, shows how it goes, judges, and writes the report.
 
 Rule: the exit code is 0 only when every cell of Pawl has a verdict that its class promises and every control fails as
-it must; other engines are shown and do not decide. Whatever was seen of a trial is kept as a history below the report's
+it must; peers are shown and do not decide. Whatever was seen of a trial is kept as a history below the report's
 folder, so that it can be judged, drawn and read again.
 """
 
@@ -88,7 +88,7 @@ class Lineup:
 
 
 def lineup(asked_target: Path | None, only: str | None) -> Lineup:
-    """Pawl, the controls and the engines that are installed; or the target that a file describes, and nobody else.
+    """Pawl, the controls and the peers that are installed; or the target that a file describes, and nobody else.
     Raises UsageError."""
     others = [(target, peers.why_not(target)) for target in peers.TARGETS]
     present = [target for target, missing in others if missing is None]

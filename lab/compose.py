@@ -13,7 +13,7 @@ import httpx
 from lab import judge, report
 from lab.containers import acts
 from lab.containers.project import BASE, CLUSTER, Project, check_engine
-from lab.containers.scene import Peers, Scene
+from lab.containers.scene import Remotes, Scene
 from lab.containers.stories import CLUSTER as CLUSTERED
 from lab.containers.stories import SINGLE, Story, worker_of
 from lab.containers.verdicts import Played, judged, table, wrong
@@ -41,13 +41,13 @@ def compose_test(folder: Path, show: Show, only: str | None = None) -> int:
     good = True
     if single:
         project = Project(log, BASE)
-        with _running(project, f"a server and two workers; what docker says goes to {shown(log)}", show) as peers:
-            good = only is not None or (_converges(project, show) and _demo(project, peers, show))
-            scenes += [_play(story, project, peers, show) for story in single]
+        with _running(project, f"a server and two workers; what docker says goes to {shown(log)}", show) as remotes:
+            good = only is not None or (_converges(project, show) and _demo(project, remotes, show))
+            scenes += [_play(story, project, remotes, show) for story in single]
     if clustered:
         project = Project(log, BASE, CLUSTER)
-        with _running(project, "a cluster of three nodes and three workers", show) as peers:
-            scenes += [_play(story, project, peers, show) for story in clustered]
+        with _running(project, "a cluster of three nodes and three workers", show) as remotes:
+            scenes += [_play(story, project, remotes, show) for story in clustered]
     return 0 if _verdict(scenes, show) and good else 1
 
 
@@ -60,17 +60,17 @@ def _chosen(stories: Sequence[Story], only: str | None) -> list[Story]:
 
 
 @contextmanager
-def _running(project: Project, what: str, show: Show) -> Iterator[Peers]:
+def _running(project: Project, what: str, show: Show) -> Iterator[Remotes]:
     """The project while it runs; all it has written goes to its log where something goes wrong."""
-    peers = Peers.of(project)
+    remotes = Remotes.of(project)
     try:
         show.line("building the image")
         project.build()
         show.line(f"starting {what}")
         project.up()
         for job in JOBS.values():
-            peers.model.json("PUT", f"/scripts/{job.name}", job.script())
-        yield peers
+            remotes.model.json("PUT", f"/scripts/{job.name}", job.script())
+        yield remotes
     except BaseException:
         with suppress(LabError):
             project.compose("ps", "--all")
@@ -78,7 +78,7 @@ def _running(project: Project, what: str, show: Show) -> Iterator[Peers]:
         raise
     finally:
         with shielded(deliver=False):
-            peers.close()
+            remotes.close()
             show.line("taking it down")
             project.remove()
 
@@ -101,9 +101,9 @@ def _converges(project: Project, show: Show) -> bool:
     return True
 
 
-def _demo(project: Project, peers: Peers, show: Show) -> bool:
+def _demo(project: Project, remotes: Remotes, show: Show) -> bool:
     """The demo's job, its worker killed in the window."""
-    world = World(peers.ingresses[0], peers.receiver, peers.model)
+    world = World(remotes.ingresses[0], remotes.receiver, remotes.model)
     played = play(world, "Agent", RUN_ID, _crash(project), show)
     show.blank()
     show.table(report.table({"Pawl": played}))
@@ -130,10 +130,10 @@ def _right(played: Round, show: Show) -> bool:
     return True
 
 
-def _play(story: Story, project: Project, peers: Peers, show: Show) -> Played:
+def _play(story: Story, project: Project, remotes: Remotes, show: Show) -> Played:
     """Whatever goes wrong in a scene is its verdict; the next one begins on whatever is left."""
     show.heading(story.name)
-    scene = Scene(project, peers, show.line)
+    scene = Scene(project, remotes, show.line)
     error = None
     try:
         story.play(scene)

@@ -17,8 +17,8 @@ from lab.background import Background
 from lab.errors import LabError
 from lab.follow import Follower
 from lab.judge import Tally
-from lab.peers import Gate, Ingress, Model, Receiver
 from lab.process import POLL_S
+from lab.remotes import Gate, Ingress, Model, Receiver
 from lab.show import Show, Step
 from mocks.rows import RequestRow
 

@@ -16,8 +16,8 @@ import pytest
 
 from lab import pids, ports
 from lab.paths import ROOT
-from lab.peers import Ingress
 from lab.process import environment, wait_until
+from lab.remotes import Ingress
 from lab.targets import PAWL, Addresses
 from tests.lab.programs import LabCommand
 
