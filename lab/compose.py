@@ -13,14 +13,14 @@ import httpx
 from lab import judge, report
 from lab.containers import acts
 from lab.containers.project import BASE, CLUSTER, Project, check_engine
-from lab.containers.scene import Remotes, Scene
+from lab.containers.scene import LiveScene, Remotes
 from lab.containers.stories import CLUSTER as CLUSTERED
 from lab.containers.stories import SINGLE, Story, worker_of
-from lab.containers.verdicts import Played, judged, table, wrong
+from lab.containers.verdicts import JudgedScene, judged, table, wrong
 from lab.errors import LabError, UsageError
 from lab.jobs import JOBS
 from lab.paths import shown
-from lab.rounds import Crash, Round, World, play
+from lab.rounds import Crash, Round, RoundRemotes, play
 from lab.show import Show
 from lab.signals import shielded
 
@@ -37,7 +37,7 @@ def compose_test(folder: Path, show: Show, only: str | None = None) -> int:
     log = folder / "compose" / "compose.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
-    scenes: list[Played] = []
+    scenes: list[JudgedScene] = []
     good = True
     if single:
         project = Project(log, BASE)
@@ -103,8 +103,8 @@ def _converges(project: Project, show: Show) -> bool:
 
 def _demo(project: Project, remotes: Remotes, show: Show) -> bool:
     """The demo's job, its worker killed in the window."""
-    world = World(remotes.ingresses[0], remotes.receiver, remotes.model)
-    played = play(world, "Agent", RUN_ID, _crash(project), show)
+    given = RoundRemotes(remotes.ingresses[0], remotes.receiver, remotes.model)
+    played = play(given, "Agent", RUN_ID, _crash(project), show)
     show.blank()
     show.table(report.table({"Pawl": played}))
     return _right(played, show)
@@ -130,10 +130,10 @@ def _right(played: Round, show: Show) -> bool:
     return True
 
 
-def _play(story: Story, project: Project, remotes: Remotes, show: Show) -> Played:
+def _play(story: Story, project: Project, remotes: Remotes, show: Show) -> JudgedScene:
     """Whatever goes wrong in a scene is its verdict; the next one begins on whatever is left."""
     show.heading(story.name)
-    scene = Scene(project, remotes, show.line)
+    scene = LiveScene(project, remotes, show.line)
     error = None
     try:
         story.play(scene)
@@ -147,7 +147,7 @@ def _play(story: Story, project: Project, remotes: Remotes, show: Show) -> Playe
     return played
 
 
-def _verdict(scenes: Sequence[Played], show: Show) -> bool:
+def _verdict(scenes: Sequence[JudgedScene], show: Show) -> bool:
     show.blank()
     show.table(table(scenes))
     bad = list(wrong(scenes))

@@ -29,7 +29,7 @@ ANSWER_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class GroundKind:
     """What a ground must be like: the target, settings of its worker, how many server nodes."""
 
     target: Target
@@ -45,7 +45,7 @@ class Kind:
 class Ground:
     """See the module. Open it before use; `folder` is its own."""
 
-    def __init__(self, kind: Kind, folder: Path, binary: Path, jobs: Mapping[str, Job] = JOBS) -> None:
+    def __init__(self, kind: GroundKind, folder: Path, binary: Path, jobs: Mapping[str, Job] = JOBS) -> None:
         self.kind = kind
         self.target = kind.target
         self.jobs = jobs

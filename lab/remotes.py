@@ -81,7 +81,7 @@ class Gate:
         self.remote.json("POST", f"/gates/{self.gate_id}/release")
 
 
-class Mock(Remote):
+class MockRemote(Remote):
     """What the receiver and the model have in common."""
 
     def gate(self, effect: str, point: GatePoint, times: int = 1) -> Gate:
@@ -90,7 +90,7 @@ class Mock(Remote):
         return Gate(self, str(row["id"]))
 
 
-class Receiver(Mock):
+class Receiver(MockRemote):
     """The mock receiver."""
 
     def requests(self, after: int = 0) -> list[RequestRow]:
@@ -103,7 +103,7 @@ class Receiver(Mock):
         return rows
 
 
-class Model(Mock):
+class Model(MockRemote):
     """The mock model."""
 
     def requests(self, after: int = 0) -> list[ModelRow]:

@@ -22,7 +22,7 @@ from typing import Any, Self
 from lab import pids, server
 from lab.ports import HOST, Ports, all_free, free_port, refuses
 from lab.process import GRACE_S, Command, Process
-from lab.remotes import Admin, Ingress, Mock, Model, Receiver, Remote
+from lab.remotes import Admin, Ingress, MockRemote, Model, Receiver, Remote
 from lab.signals import shielded
 from lab.targets import PAWL, Addresses, Target
 
@@ -168,7 +168,7 @@ class Stack:
     def _server_serves(self) -> bool:
         return self.admin.answers("/health") and self.ingress.answers("/restate/health") and self.admin.leads()
 
-    def _mock_command(self, name: str, remote: Mock, port: int) -> Command:
+    def _mock_command(self, name: str, remote: MockRemote, port: int) -> Command:
         database = self.folder / f"{name}.sqlite"
         return Command(
             name=name,

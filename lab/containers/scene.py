@@ -57,7 +57,7 @@ class Remotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SceneSeen:
     """What was seen of a scene."""
 
     runs: tuple[Run, ...]
@@ -67,7 +67,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Scene:
+class LiveScene:
     """`say` gets what happens, for whoever watches."""
 
     project: Project
@@ -192,8 +192,8 @@ class Scene:
             raise LabError(f"the decision {decision} on {run.run_id} was answered with {status}: {told}")
         run.decided = decision
 
-    def seen(self) -> Seen:
-        return Seen(tuple(self.runs), self.struck_at, self.ledger, self.after)
+    def seen(self) -> SceneSeen:
+        return SceneSeen(tuple(self.runs), self.struck_at, self.ledger, self.after)
 
     def rows(self) -> Ledger:
         model, requests, effects = self._since
