@@ -89,14 +89,14 @@ KILLS ?= 30
 window: setup ## how long an effect is applied and not yet recorded; EFFECTS, KILLS and SEED
 	@$(PY) -m lab window --effects $(EFFECTS) --kills $(KILLS) --seed $(SEED)
 
-# ONLY names parts or contestants, ROUNDS how often each has its turn. Of other engines those that `make lab-peers` installed.
+# ONLY names parts or contestants, ROUNDS how often each has its turn. Of peers those that `make lab-peers` installed.
 ROUNDS ?=
-bench: setup ## the same job on Pawl, on loops by hand and on other engines: how fast, at what cost; about 20 minutes
+bench: setup ## the same job on Pawl, on loops by hand and on peers: how fast, at what cost; about 20 minutes
 	@$(PY) -m lab bench $(if $(ONLY),--only '$(ONLY)') $(if $(ROUNDS),--rounds $(ROUNDS))
 
 # The peers have an environment of their own: nothing of theirs is ever loaded beside the agent.
 TYPESCRIPT := lab/contestants/typescript
-lab-peers: .venv-lab/.ready $(TYPESCRIPT)/node_modules/.ready ## install the other engines that the lab compares with (optional)
+lab-peers: .venv-lab/.ready $(TYPESCRIPT)/node_modules/.ready ## install the peers, other frameworks that the lab compares with (optional)
 
 .venv-lab/.ready: requirements-lab.lock
 	@echo "installing the peers' Python packages into .venv-lab"

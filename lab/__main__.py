@@ -122,7 +122,7 @@ def bench_command(
     out: Annotated[Path, typer.Option(help="where bench.json and the pictures go")] = Path("lab-report"),
     folder: Dir = SCRATCH,
 ) -> None:
-    """The same job on Pawl, on loops by hand and on other engines: how fast, at what cost, and back from a kill."""
+    """The same job on Pawl, on loops by hand and on peers: how fast, at what cost, and back from a kill."""
     asked = bench.Asked(only, rounds, quick, out, folder)
     _run(lambda show: pages.after(bench.run(asked, show), out, show))
 

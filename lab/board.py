@@ -34,7 +34,7 @@ TITLES = {
     Part.PUBLISHED: f"The scenarios published in: {TITLE}",
     Part.PAWL: "Pawl",
     Part.CONTROL: "Controls, which must fail where they must",
-    Part.CONTESTANT: "Other engines",
+    Part.CONTESTANT: "Peers",
     Part.OWN: "Targets of your own",
 }
 

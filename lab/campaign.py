@@ -1,7 +1,7 @@
 """`matrix`: plays the cells that were asked for, shows how it goes, judges, and writes the report.
 
 Rule: the exit code is 0 only when every cell of Pawl has a verdict that its class promises and every control fails as
-it must; other engines are shown and do not decide. Whatever was seen of a trial is kept as a history below the report's
+it must; peers are shown and do not decide. Whatever was seen of a trial is kept as a history below the report's
 folder, so that it can be judged, drawn and read again.
 """
 
@@ -29,7 +29,7 @@ from lab.closing import tell
 from lab.contestants import targets as peers
 from lab.errors import LabError, UsageError
 from lab.faults.people import KEY_LIFETIME_S
-from lab.ground import Ground, Kind
+from lab.ground import Ground, GroundKind
 from lab.history import History
 from lab.jobs import JOBS, Job
 from lab.lanes import Lanes, Task
@@ -88,7 +88,7 @@ class Lineup:
 
 
 def lineup(asked_target: Path | None, only: str | None) -> Lineup:
-    """Pawl, the controls and the engines that are installed; or the target that a file describes, and nobody else.
+    """Pawl, the controls and the peers that are installed; or the target that a file describes, and nobody else.
     Raises UsageError."""
     others = [(target, peers.why_not(target)) for target in peers.TARGETS]
     present = [target for target, missing in others if missing is None]
@@ -107,16 +107,16 @@ def lineup(asked_target: Path | None, only: str | None) -> Lineup:
     )
 
 
-def kind_of(scene: Scene, targets: Mapping[str, Target]) -> Kind:
+def kind_of(scene: Scene, targets: Mapping[str, Target]) -> GroundKind:
     """The ground that a scene needs."""
     target = targets[scene.target]
     match scene.fault:
         case Fault.KEY_EXPIRED:
-            return Kind(target, KEY_LIFETIME)
+            return GroundKind(target, KEY_LIFETIME)
         case Fault.LEADER_KILL:
-            return Kind(target, nodes=NODES)
+            return GroundKind(target, nodes=NODES)
         case _:
-            return Kind(target)
+            return GroundKind(target)
 
 
 @dataclass(slots=True)
@@ -230,7 +230,7 @@ def run(asked: Asked, show: Show) -> int:
     return tell(tray.results(), about["seconds"], asked.out, mine, asked.again, show)
 
 
-def try_out(kind: Kind, folder: Path, binary: Path) -> None:
+def try_out(kind: GroundKind, folder: Path, binary: Path) -> None:
     """Start an own target once: one that does not start is a mistake in its file, and no cell has to find that out.
     Raises LabError."""
     folder.mkdir()

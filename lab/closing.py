@@ -45,7 +45,7 @@ def tell(
         return 1
     others = [each.cell.id for each in results if each.result is not Result.AS_PROMISED]
     if others:
-        show.line(f"of other engines these are not as expected, which does not decide: {', '.join(others)}", "yellow")
+        show.line(f"of the peers these are not as expected, which does not decide: {', '.join(others)}", "yellow")
     show.line(all_well({each.cell.group for each in results}), "green")
     return 0
 

@@ -13,14 +13,14 @@ import httpx
 from lab import judge, report
 from lab.containers import acts
 from lab.containers.project import BASE, CLUSTER, Project, check_engine
-from lab.containers.scene import Peers, Scene
+from lab.containers.scene import LiveScene, Remotes
 from lab.containers.stories import CLUSTER as CLUSTERED
 from lab.containers.stories import SINGLE, Story, worker_of
-from lab.containers.verdicts import Played, judged, table, wrong
+from lab.containers.verdicts import JudgedScene, judged, table, wrong
 from lab.errors import LabError, UsageError
 from lab.jobs import JOBS
 from lab.paths import shown
-from lab.rounds import Crash, Round, World, play
+from lab.rounds import Crash, Round, RoundRemotes, play
 from lab.show import Show
 from lab.signals import shielded
 
@@ -37,17 +37,17 @@ def compose_test(folder: Path, show: Show, only: str | None = None) -> int:
     log = folder / "compose" / "compose.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
-    scenes: list[Played] = []
+    scenes: list[JudgedScene] = []
     good = True
     if single:
         project = Project(log, BASE)
-        with _running(project, f"a server and two workers; what docker says goes to {shown(log)}", show) as peers:
-            good = only is not None or (_converges(project, show) and _demo(project, peers, show))
-            scenes += [_play(story, project, peers, show) for story in single]
+        with _running(project, f"a server and two workers; what docker says goes to {shown(log)}", show) as remotes:
+            good = only is not None or (_converges(project, show) and _demo(project, remotes, show))
+            scenes += [_play(story, project, remotes, show) for story in single]
     if clustered:
         project = Project(log, BASE, CLUSTER)
-        with _running(project, "a cluster of three nodes and three workers", show) as peers:
-            scenes += [_play(story, project, peers, show) for story in clustered]
+        with _running(project, "a cluster of three nodes and three workers", show) as remotes:
+            scenes += [_play(story, project, remotes, show) for story in clustered]
     return 0 if _verdict(scenes, show) and good else 1
 
 
@@ -60,17 +60,17 @@ def _chosen(stories: Sequence[Story], only: str | None) -> list[Story]:
 
 
 @contextmanager
-def _running(project: Project, what: str, show: Show) -> Iterator[Peers]:
+def _running(project: Project, what: str, show: Show) -> Iterator[Remotes]:
     """The project while it runs; all it has written goes to its log where something goes wrong."""
-    peers = Peers.of(project)
+    remotes = Remotes.of(project)
     try:
         show.line("building the image")
         project.build()
         show.line(f"starting {what}")
         project.up()
         for job in JOBS.values():
-            peers.model.json("PUT", f"/scripts/{job.name}", job.script())
-        yield peers
+            remotes.model.json("PUT", f"/scripts/{job.name}", job.script())
+        yield remotes
     except BaseException:
         with suppress(LabError):
             project.compose("ps", "--all")
@@ -78,7 +78,7 @@ def _running(project: Project, what: str, show: Show) -> Iterator[Peers]:
         raise
     finally:
         with shielded(deliver=False):
-            peers.close()
+            remotes.close()
             show.line("taking it down")
             project.remove()
 
@@ -101,10 +101,10 @@ def _converges(project: Project, show: Show) -> bool:
     return True
 
 
-def _demo(project: Project, peers: Peers, show: Show) -> bool:
+def _demo(project: Project, remotes: Remotes, show: Show) -> bool:
     """The demo's job, its worker killed in the window."""
-    world = World(peers.ingresses[0], peers.receiver, peers.model)
-    played = play(world, "Agent", RUN_ID, _crash(project), show)
+    given = RoundRemotes(remotes.ingresses[0], remotes.receiver, remotes.model)
+    played = play(given, "Agent", RUN_ID, _crash(project), show)
     show.blank()
     show.table(report.table({"Pawl": played}))
     return _right(played, show)
@@ -130,10 +130,10 @@ def _right(played: Round, show: Show) -> bool:
     return True
 
 
-def _play(story: Story, project: Project, peers: Peers, show: Show) -> Played:
+def _play(story: Story, project: Project, remotes: Remotes, show: Show) -> JudgedScene:
     """Whatever goes wrong in a scene is its verdict; the next one begins on whatever is left."""
     show.heading(story.name)
-    scene = Scene(project, peers, show.line)
+    scene = LiveScene(project, remotes, show.line)
     error = None
     try:
         story.play(scene)
@@ -147,7 +147,7 @@ def _play(story: Story, project: Project, peers: Peers, show: Show) -> Played:
     return played
 
 
-def _verdict(scenes: Sequence[Played], show: Show) -> bool:
+def _verdict(scenes: Sequence[JudgedScene], show: Show) -> bool:
     show.blank()
     show.table(table(scenes))
     bad = list(wrong(scenes))

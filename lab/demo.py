@@ -11,7 +11,7 @@ from lab import judge, report, server
 from lab.errors import LabError
 from lab.paths import shown
 from lab.process import Process
-from lab.rounds import TASK, Crash, Round, World, play
+from lab.rounds import TASK, Crash, Round, RoundRemotes, play
 from lab.show import Show
 from lab.stack import Stack
 from lab.targets import JOURNALED, PAWL
@@ -44,11 +44,11 @@ def demo(folder: Path, show: Show) -> int:
 
 def _rounds(folder: Path, binary: Path, show: Show) -> tuple[Round, Round]:
     with Stack(folder, binary=binary, grace_s=GRACE_S) as stack:
-        world = World(stack.ingress, stack.receiver, stack.model)
+        remotes = RoundRemotes(stack.ingress, stack.receiver, stack.model)
         show.heading(f"Pawl: {TASK}")
-        pawl = play(world, PAWL.service, "demo", _crash(stack.workers[0]), show)
+        pawl = play(remotes, PAWL.service, "demo", _crash(stack.workers[0]), show)
         show.heading("The control, whose steps are journalled and carry no key: the same task")
-        control = play(world, JOURNALED.service, "demo", _crash(stack.add_worker(JOURNALED)), show)
+        control = play(remotes, JOURNALED.service, "demo", _crash(stack.add_worker(JOURNALED)), show)
     return pawl, control
 
 

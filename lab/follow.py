@@ -5,7 +5,7 @@ Rule: it only reads. A request is told once: when it was answered, or when it wa
 
 from collections.abc import Iterator
 
-from lab.peers import Model, Receiver
+from lab.remotes import Model, Receiver
 from lab.show import Show, Step
 from mocks.rows import EffectRow, ModelRow, RequestRow
 

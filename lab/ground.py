@@ -16,10 +16,10 @@ from typing import Any, Self
 from lab import pids
 from lab.jobs import JOBS, Job
 from lab.nodes import Node, Nodes
-from lab.peers import Peer
 from lab.ports import HOST
 from lab.process import Process
 from lab.relay import Relay
+from lab.remotes import Remote
 from lab.stack import Stack
 from lab.targets import Addresses, Call, Target
 
@@ -29,7 +29,7 @@ ANSWER_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class GroundKind:
     """What a ground must be like: the target, settings of its worker, how many server nodes."""
 
     target: Target
@@ -45,7 +45,7 @@ class Kind:
 class Ground:
     """See the module. Open it before use; `folder` is its own."""
 
-    def __init__(self, kind: Kind, folder: Path, binary: Path, jobs: Mapping[str, Job] = JOBS) -> None:
+    def __init__(self, kind: GroundKind, folder: Path, binary: Path, jobs: Mapping[str, Job] = JOBS) -> None:
         self.kind = kind
         self.target = kind.target
         self.jobs = jobs
@@ -65,7 +65,7 @@ class Ground:
         self.to_receiver = Relay(self.stack.ports.receiver)
         self._helper: Process | None = None
         self._second: Process | None = None
-        self._peer = Peer(self.target.title, "")
+        self._remote = Remote(self.target.title, "")
         self._open = contextlib.ExitStack()
 
     @property
@@ -134,7 +134,7 @@ class Ground:
             raise
 
     def close(self) -> None:
-        self._peer.close()
+        self._remote.close()
         self._open.close()
 
     def restore(self) -> None:
@@ -163,7 +163,7 @@ class Ground:
         at = self.at
         worker = self.stack.url(self.worker)
         names = {"worker": worker, "ingress": at.ingress, "admin": at.admin, "helper": at.helper, **filled}
-        reply = self._peer.call(call.method, fill(call.url, names), fill(call.body, names), timeout_s)
+        reply = self._remote.call(call.method, fill(call.url, names), fill(call.body, names), timeout_s)
         try:
             return reply.status_code, reply.json()
         except ValueError:

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 
 from lab.errors import LabError
-from lab.ground import Ground, Kind
+from lab.ground import Ground, GroundKind
 from lab.jobs import Job
 from lab.matrix import Scene
 from lab.play import Played, play
@@ -30,7 +30,7 @@ class Task:
     """One trial of a scene. `number` counts from 1."""
 
     scene: Scene
-    kind: Kind
+    kind: GroundKind
     number: int
     again: bool = False
 
@@ -107,7 +107,7 @@ class Lanes:
         if ground is not None:
             self._close(number)
 
-    def _next(self, number: int, kind: Kind | None) -> Task | None:
+    def _next(self, number: int, kind: GroundKind | None) -> Task | None:
         """Of the ground that is open; else of the smallest kind that no lane is at, so that what all lanes can share is
         left for the end; else of the kind of which most is left."""
         with self._lock:
@@ -162,7 +162,7 @@ class Lanes:
             with self._lock:
                 self._left.append(Task(task.scene, task.kind, task.number, again=True))
 
-    def _ground(self, number: int, kind: Kind) -> Ground:
+    def _ground(self, number: int, kind: GroundKind) -> Ground:
         for attempt in range(1, OPEN_TRIES + 1):
             with self._lock:
                 self._opened += 1

@@ -14,7 +14,7 @@ from lab.errors import UsageError
 
 ALIKE = ("schema", "versions", "machine", "seed", "trials")
 DECISIVE = frozenset({Group.PUBLISHED, Group.PAWL, Group.CONTROL, Group.OWN})
-"""The groups whose cells must be as promised. What other engines do is shown, and is theirs."""
+"""The groups whose cells must be as promised. What peers do is shown, and is theirs."""
 Told = Mapping[str, Any]
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from lab import server
 from lab.errors import LabError
-from lab.peers import Admin, Peer
 from lab.ports import HOST, Ports, all_free
 from lab.process import Process
+from lab.remotes import Admin, Remote
 
 GRACE_S = 1.0
 
@@ -84,8 +84,8 @@ class Invocations:
 
 def begun(node: Node) -> float:
     """The counter of one node, over all partitions."""
-    with Peer(node.process.command.name, f"http://{HOST}:{node.ports.node}") as peer:
-        return begun_of(peer.call("GET", "/metrics").text)
+    with Remote(node.process.command.name, f"http://{HOST}:{node.ports.node}") as remote:
+        return begun_of(remote.call("GET", "/metrics").text)
 
 
 def begun_of(metrics: str) -> float:

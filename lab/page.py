@@ -41,7 +41,7 @@ GROUPS = (
         "Controls",
         "Loops without a key, a step or an engine, and Pawl where no key is heeded. They must fail where they do.",
     ),
-    ("contestant", "Other engines", "Each in its documented way, without and with its stable id as the key."),
+    ("contestant", "Peers", "Other frameworks, each in its documented way, without and with its stable id as the key."),
     ("own", "Your target", "The agent that the target's file describes."),
 )
 

@@ -15,9 +15,9 @@ from lab.checker import sent
 from lab.errors import LabError
 from lab.history import Ledger
 from lab.jobs import Class, is_of
-from lab.peers import Gate
 from lab.process import wait_until
 from lab.relay import HELD_S, Relay, Way
+from lab.remotes import Gate
 from lab.trial import Run, Trial
 from mocks.rows import GatePoint
 

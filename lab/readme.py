@@ -63,7 +63,7 @@ def replaced(text: str, tables: str, name: str, marks: tuple[str, str] = (BEGIN,
 
 
 def tables(report: Told, window: Told | None = None, storm: Told | None = None) -> str:
-    """Markdown: what was tested, the published scenarios, Pawl by fault and class, controls and engines by point, and a
+    """Markdown: what was tested, the published scenarios, Pawl by fault and class, controls and peers by point, and a
     sentence each about storm and window."""
     versions, cells = report["versions"], report["cells"]
     about = (
@@ -143,7 +143,7 @@ def _window(told: Told | None) -> str:
 
 
 KILLS = {"worker-kill": "", "keys-ignored": ", before a receiver that takes no notice of keys"}
-"""The faults of the table of controls and engines, and what is added to the title there."""
+"""The faults of the table of controls and peers, and what is added to the title there."""
 COUNTS = ("model_calls", "received", "applied")
 
 

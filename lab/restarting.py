@@ -5,8 +5,8 @@ Must not know: what an invocation is about.
 """
 
 from lab.errors import LabError
-from lab.peers import Admin
 from lab.process import wait_until
+from lab.remotes import Admin
 from lab.targets import Addresses
 
 ACT_S = 10.0

@@ -17,8 +17,8 @@ from lab.background import Background
 from lab.errors import LabError
 from lab.follow import Follower
 from lab.judge import Tally
-from lab.peers import Gate, Ingress, Model, Receiver
 from lab.process import POLL_S
+from lab.remotes import Gate, Ingress, Model, Receiver
 from lab.show import Show, Step
 from mocks.rows import RequestRow
 
@@ -30,7 +30,7 @@ ANSWER_S = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class RoundRemotes:
     """Whom a round speaks to."""
 
     ingress: Ingress
@@ -56,13 +56,13 @@ class Round:
     recovered_s: float
 
 
-def play(world: World, service: str, run_id: str, crash: Crash, show: Show) -> Round:
+def play(remotes: RoundRemotes, service: str, run_id: str, crash: Crash, show: Show) -> Round:
     """Submit the task, crash in the window, wait for the answer, and show all of it as it happens."""
-    follower = Follower(world.receiver, world.model, show)
-    gate = world.receiver.gate("refund", "applied")
+    follower = Follower(remotes.receiver, remotes.model, show)
+    gate = remotes.receiver.gate("refund", "applied")
     show.restart_clock()
     show.step(Step("run", f"submitted as {service}/{run_id}", style="cyan"))
-    run = Background(lambda: world.ingress.invoke(service, run_id, "run", {"task": TASK}))
+    run = Background(lambda: remotes.ingress.invoke(service, run_id, "run", {"task": TASK}))
     _follow_until_held(gate, run, follower)
     killed_at = time.monotonic()
     show.step(Step("lab", f"{crash.kill()}: the refund is applied, its answer unread", style="red"))

@@ -7,7 +7,7 @@ be killed, frozen and started again in between; its port, its data and its log s
         answer = stack.ingress.invoke("Agent", "run-1", "run", {"task": "refund order 1042"})
         stack.workers[0].kill(); stack.workers[0].start()
         stack.server.kill(); stack.server.start()
-        stack.receiver.requests()                     # the peers: ingress, admin, receiver, model
+        stack.receiver.requests()                     # the remotes: ingress, admin, receiver, model
         stack.receiver_process.kill()                 # the processes: server, workers, *_process
 """
 
@@ -20,9 +20,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from lab import pids, server
-from lab.peers import Admin, Ingress, Mock, Model, Peer, Receiver
 from lab.ports import HOST, Ports, all_free, free_port, refuses
 from lab.process import GRACE_S, Command, Process
+from lab.remotes import Admin, Ingress, MockRemote, Model, Receiver, Remote
 from lab.signals import shielded
 from lab.targets import PAWL, Addresses, Target
 
@@ -72,7 +72,7 @@ class Stack:
         self.receiver_process = Process(self._mock_command("receiver", self.receiver, self.ports.receiver))
         self.model_process = Process(self._mock_command("model", self.model, self.ports.model))
         self.workers: list[Process] = []
-        self._probes: list[Peer] = []
+        self._probes: list[Remote] = []
         self._target = target
         first = self.ports.worker
         for index in range(workers):
@@ -107,8 +107,8 @@ class Stack:
             rest = (self.server, self.receiver_process, self.model_process)
             for process in (*self.workers, *rest):
                 process.end(max(0.1, end - time.monotonic()))
-            for peer in (self.ingress, self.admin, self.receiver, self.model, *self._probes):
-                peer.close()
+            for remote in (self.ingress, self.admin, self.receiver, self.model, *self._probes):
+                remote.close()
 
     def processes(self) -> tuple[Process, ...]:
         """Every part, the server first: it takes longest to start. A target that needs no server has none."""
@@ -168,7 +168,7 @@ class Stack:
     def _server_serves(self) -> bool:
         return self.admin.answers("/health") and self.ingress.answers("/restate/health") and self.admin.leads()
 
-    def _mock_command(self, name: str, peer: Mock, port: int) -> Command:
+    def _mock_command(self, name: str, remote: MockRemote, port: int) -> Command:
         database = self.folder / f"{name}.sqlite"
         return Command(
             name=name,
@@ -176,7 +176,7 @@ class Stack:
             env={},
             log=self.logs / f"{name}.log",
             port=port,
-            ready=lambda: peer.answers("/health"),
+            ready=lambda: remote.answers("/health"),
         )
 
     def _add(self, target: Target, port: int, env: Mapping[str, str], at: Addresses | None = None) -> Process:
@@ -184,7 +184,7 @@ class Stack:
         taken = {process.command.name for process in self.workers}
         name = target.process if target.process not in taken else f"{target.process}-{len(self.workers) + 1}"
         listen = f"{HOST}:{port}"
-        probe = Peer(name, f"http://{listen}")
+        probe = Remote(name, f"http://{listen}")
         self._probes.append(probe)
         command = Command(
             name=name,

@@ -24,7 +24,7 @@ from lab.process import Process
 from lab.relay import Relay
 from lab.show import Show
 from lab.stack import Stack
-from lab.storm_judge import Landed, RunAfter, Seen, Verdict, judge, kinds, requests_of
+from lab.storm_judge import Landed, RunAfter, Seen, StormVerdict, judge, kinds, requests_of
 from lab.storm_plan import LINES, TO_MODEL, TO_RECEIVER, WORKERS, Member, length_s, members, recipes, schedule
 from lab.storm_weather import SLOW, Weather
 from lab.targets import PAWL
@@ -99,7 +99,7 @@ def run(asked: Asked, show: Show) -> int:
     strikes = schedule(asked.seed, seconds)
     show.line(f"{asked.runs} runs over two workers, {len(strikes)} strikes in {seconds:.0f} s, seed {asked.seed}")
     started = time.time()
-    verdict: Verdict | None = None
+    verdict: StormVerdict | None = None
     try:
         with stage(folder, binary) as on:
             begun = _submit(on, crowd, seconds)
@@ -192,7 +192,7 @@ def _after(member: Member, told: Mapping[str, Any], begun: Mapping[str, float]) 
     return RunAfter(member, state, str(told.get("reason") or ""), begun[member.run_id], over)
 
 
-def write(out: Path, seen: Seen, verdict: Verdict, about: Mapping[str, Any]) -> None:
+def write(out: Path, seen: Seen, verdict: StormVerdict, about: Mapping[str, Any]) -> None:
     """storm.json."""
     out.mkdir(parents=True, exist_ok=True)
     told = {
@@ -214,7 +214,7 @@ def write(out: Path, seen: Seen, verdict: Verdict, about: Mapping[str, Any]) -> 
     (out / "storm.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def tell(seen: Seen, verdict: Verdict, told: Mapping[str, Any], asked: Asked, show: Show) -> int:
+def tell(seen: Seen, verdict: StormVerdict, told: Mapping[str, Any], asked: Asked, show: Show) -> int:
     """The figures, and of each run that is not right its history and how to run it again; the exit code."""
     show.blank()
     for name, (landed, of) in kinds(seen.strikes).items():

@@ -51,7 +51,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StormVerdict:
     """Sentences by run id; the empty id is for what belongs to no run. Without a sentence the storm was survived."""
 
     duplicated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -77,21 +77,21 @@ class Verdict:
         return sentences
 
 
-def judge(seen: Seen) -> Verdict:
+def judge(seen: Seen) -> StormVerdict:
     """What became of the runs and their effects."""
     requests, effects = seen.requests, seen.effects
     if requests is None or effects is None:
-        return Verdict(unreadable="the receiver's rows could not be read")
+        return StormVerdict(unreadable="the receiver's rows could not be read")
     applied = Counter(row["effect"] for row in requests if row["applied"])
     made = Counter(row["effect"] for row in effects)
     if applied != made:
-        return Verdict(unreadable=f"the receiver applied {dict(made)}, and its requests say {dict(applied)}")
+        return StormVerdict(unreadable=f"the receiver applied {dict(made)}, and its requests say {dict(applied)}")
     own = {run.member.tag: [row for row in effects if is_of(row, run.member.tag)] for run in seen.runs}
     duplicated = _gathered((run, _twice(run.member, own[run.member.tag])) for run in seen.runs)
     stray = tuple(_stray(seen.runs, effects))
     if stray:
         duplicated[""] = stray
-    return Verdict(
+    return StormVerdict(
         duplicated=duplicated,
         lost=_gathered((run, _missing(run, own[run.member.tag])) for run in seen.runs),
         hanging=_gathered((run, _hanging(run)) for run in seen.runs),

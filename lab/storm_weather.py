@@ -13,9 +13,9 @@ from itertools import count
 
 from lab import pids
 from lab.errors import LabError
-from lab.peers import Receiver
 from lab.process import Process
 from lab.relay import Relay, Way
+from lab.remotes import Receiver
 from lab.storm_judge import Landed
 from lab.storm_plan import LINES, WORKERS, Kind, Strike
 

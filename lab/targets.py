@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import LabError
-from lab.peers import Admin
 from lab.process import environment, run_to_end
+from lab.remotes import Admin
 
 _REGISTER_S = 30.0
 

@@ -39,14 +39,14 @@ WELL: Mapping[Group, str] = {
     Group.CONTROL: "controls failing where they must",
     Group.OWN: "your target as its file promises",
 }
-"""What it means of a group that all is well. Other engines do not decide."""
+"""What it means of a group that all is well. Peers do not decide."""
 
 
 def all_well(groups: Collection[str]) -> str:
     """The sentence for a matrix in which nothing is red, about the groups that were played."""
     said = [words for group, words in WELL.items() if group in groups]
     if not said:
-        return "Nothing is red: what other engines do does not decide."
+        return "Nothing is red: what peers do does not decide."
     return f"Every cell that was played is as it must be: {', '.join(said)}."
 
 

@@ -105,7 +105,6 @@ def test_no_module_around_the_context_catches_wide() -> None:
 
 
 def test_no_module_around_the_context_starts_tasks_of_its_own() -> None:
-    """B21"""
     banned = {"gather", "create_task", "ensure_future", "wait_for", "as_completed", "TaskGroup"}
     used = [
         f"{path.name}:{node.lineno} {node.attr}"

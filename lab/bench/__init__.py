@@ -7,7 +7,7 @@ the benchmark's own receiver shows exactly its effects. Numbers of two sittings 
 | --- | --- |
 | jobs | what a run is asked to do, and what the ledger must then show |
 | wire, world, mock | the model and the receiver: in memory, without latency, with a ledger |
-| entrants, field | who takes part; all of them up at once, on one server |
+| contestants, field | who takes part; all of them up at once, on one server |
 | audit, sums | runs against the ledger; medians, spreads, ratios. Pure |
 | speed, recovery, growth, replay, memory, workers, clients, windows, ceiling | the parts, each measured by itself |
 | parts, told, goals | which parts there are; bench.json; what must be reached |

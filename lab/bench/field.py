@@ -15,13 +15,13 @@ from typing import Any, Self
 
 from lab import pids
 from lab.bench import audit
-from lab.bench.entrants import Entrant
+from lab.bench.contestants import Contestant
 from lab.bench.jobs import SHORT, Job
 from lab.load import Driven, Request, drive
-from lab.peers import Peer
 from lab.ports import HOST
 from lab.process import Process
 from lab.relay import Relay
+from lab.remotes import Remote
 from lab.stack import Stack
 from lab.targets import PAWL, Addresses
 
@@ -49,7 +49,7 @@ class Batch:
 class Standing:
     """A contestant that is up. `workers` serve it; `engine` is the pid of its server of its own, where it has one."""
 
-    entrant: Entrant
+    contestant: Contestant
     at: Addresses
     workers: list[Process]
     engine: Callable[[], int | None]
@@ -81,7 +81,7 @@ class Field:
 
     def add(
         self,
-        entrant: Entrant,
+        contestant: Contestant,
         env: Mapping[str, str] | None = None,
         line: Relay | None = None,
         receiver: str = "",
@@ -90,19 +90,19 @@ class Field:
     ) -> Standing:
         """Start its worker, and its server where it has one of its own. `line` stands before the worker, what listens
         at `receiver` before the receiver. One that is not to be `known` is not registered."""
-        own = self.folder / entrant.name
+        own = self.folder / contestant.name
         own.mkdir(exist_ok=True)
         at = replace(self.stack.at, folder=str(own), receiver=receiver or self.stack.at.receiver)
-        helper = self._helper(entrant, own)
+        helper = self._helper(contestant, own)
         if helper is not None:
             at = replace(at, helper=f"{HOST}:{helper.command.port}")
-        target = replace(entrant.target, process=entrant.name)
+        target = replace(contestant.target, process=contestant.name)
         process = self.stack.add_worker(target, env, at=at, known_as=None if known and line is None else "")
         if line is not None:
             line.aim(process.command.port)
             target.register(self.stack.at, line.url)
         engine = (lambda: self.stack.server.pid) if target.on_restate else (lambda: helper.pid if helper else None)
-        return Standing(entrant, at, [process], engine, self.stack.url(process))
+        return Standing(contestant, at, [process], engine, self.stack.url(process))
 
     def run(self, process: Process) -> Process:
         """Start one more process, to be ended with the field."""
@@ -112,30 +112,30 @@ class Field:
 
     def batch(self, on: Standing, runs: int, at_once: int, *, mark: str = "") -> Batch:
         """So many runs, so many at once, checked against the ledger. Their tags begin with `mark`."""
-        mark = mark or on.entrant.name.replace("-", "")
+        mark = mark or on.contestant.name.replace("-", "")
         tags = [f"{mark}{next(on.numbers):05}x" for _ in range(runs)]
         before = self.cpu(on)
         driven = drive(lambda number: self.request(on, tags[number]), runs, at_once)
         after = self.cpu(on)
         on.runs += runs
         rows = self.rows()
-        audit.check(on.entrant.title, SHORT, tags, rows)
+        audit.check(on.contestant.title, SHORT, tags, rows)
         cost = {name: after[name] - before[name] for name in before}
         return Batch(runs, driven, cost, rows, audit.again(SHORT, tags, rows))
 
     def request(self, on: Standing, tag: str, job: Job = SHORT) -> Request:
-        return Request(on.entrant.url(on.at, on.url, f"run-{tag}"), {"task": job.task(tag)})
+        return Request(on.contestant.url(on.at, on.url, f"run-{tag}"), {"task": job.task(tag)})
 
     def rows(self) -> list[dict[str, Any]]:
         """The ledger's rows that nobody has read yet, of model and receiver."""
         found: list[dict[str, Any]] = []
-        for name, peer in self._mocks():
-            rows = peer.json("GET", f"/rows?after={self._read[name]}", timeout_s=60.0)
+        for name, remote in self._mocks():
+            rows = remote.json("GET", f"/rows?after={self._read[name]}", timeout_s=60.0)
             self._read[name] += len(rows)
             found += rows
         return found
 
-    def _mocks(self) -> Sequence[tuple[str, Peer]]:
+    def _mocks(self) -> Sequence[tuple[str, Remote]]:
         return ("model", self.stack.model), ("receiver", self.stack.receiver)
 
     def cpu(self, on: Standing) -> dict[str, float]:
@@ -149,6 +149,6 @@ class Field:
             "load": time.process_time(),
         }
 
-    def _helper(self, entrant: Entrant, folder: Path) -> Process | None:
-        helper = self.stack.helper_of(entrant.target, folder)
+    def _helper(self, contestant: Contestant, folder: Path) -> Process | None:
+        helper = self.stack.helper_of(contestant.target, folder)
         return None if helper is None else self.run(helper)

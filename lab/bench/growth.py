@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from lab.bench.audit import check
-from lab.bench.entrants import LEAN, PLAIN
+from lab.bench.contestants import LEAN, PLAIN
 from lab.bench.field import Field, Standing
 from lab.bench.jobs import REPLY_BYTES, Job, long
 from lab.bench.sitting import Sitting
@@ -41,22 +41,24 @@ def measure(sitting: Sitting) -> dict[str, Any]:
         standing = [ground.add(each, ROOM if each.name == "pawl" else None) for each in sitting.of(*WHO)]
         for on in standing:
             ground.batch(on, 4, 2)
-        found: dict[str, list[list[float]]] = {on.entrant.name: [] for on in standing}
+        found: dict[str, list[list[float]]] = {on.contestant.name: [] for on in standing}
         for number in range(sitting.pick(ROUNDS, 1)):
             for on in standing:
-                found[on.entrant.name].append(one(ground, on, f"{on.entrant.name.replace('-', '')}g{number}x", job))
+                found[on.contestant.name].append(
+                    one(ground, on, f"{on.contestant.name.replace('-', '')}g{number}x", job)
+                )
             sitting.say(f"{number + 1} rounds of {job.turns} turns")
     return {
         "turns": job.turns,
         "reply_bytes": REPLY_BYTES,
         "contestants": [
             {
-                "name": on.entrant.name,
-                "title": on.entrant.title,
+                "name": on.contestant.name,
+                "title": on.contestant.title,
                 "turn_ms": {
-                    str(mark): spread([at_turn(costs, mark) for costs in found[on.entrant.name]]) for mark in marks
+                    str(mark): spread([at_turn(costs, mark) for costs in found[on.contestant.name]]) for mark in marks
                 },
-                "each_turn_ms": [round(median(pair), 3) for pair in zip(*found[on.entrant.name], strict=True)],
+                "each_turn_ms": [round(median(pair), 3) for pair in zip(*found[on.contestant.name], strict=True)],
             }
             for on in standing
         ],
@@ -67,7 +69,7 @@ def one(ground: Field, on: Standing, tag: str, job: Job) -> list[float]:
     """The cost of each turn of one run, in ms."""
     drive(lambda _: ground.request(on, tag, job), 1, 1)
     rows = ground.rows()
-    check(on.entrant.title, job, [tag], rows)
+    check(on.contestant.title, job, [tag], rows)
     return turns_ms(rows, tag)
 
 

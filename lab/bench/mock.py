@@ -15,7 +15,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from lab.bench.wire import Answer, Asked, Connection
+from lab.bench.wire import Answer, Connection, Incoming
 from lab.bench.world import Row, World
 
 BACKLOG = 1024
@@ -29,7 +29,7 @@ class Mock:
         self._holds: list[dict[str, Any]] = []
         self._held: list[tuple[asyncio.Future[Answer], Answer]] = []
 
-    def serve(self, asked: Asked) -> "Answer | asyncio.Future[Answer]":
+    def serve(self, asked: Incoming) -> "Answer | asyncio.Future[Answer]":
         match asked.method, asked.path:
             case "POST", "/hold":
                 self._holds.append(json.loads(asked.body))
@@ -41,7 +41,7 @@ class Mock:
             case _:
                 return self._pass_on(asked)
 
-    def _pass_on(self, asked: Asked) -> "Answer | asyncio.Future[Answer]":
+    def _pass_on(self, asked: Incoming) -> "Answer | asyncio.Future[Answer]":
         answer, row = self._world.serve(asked)
         if row is None or not self._holds or not self._catches(row):
             return answer

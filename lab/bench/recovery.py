@@ -36,23 +36,23 @@ def measure(sitting: Sitting) -> dict[str, Any]:
         standing = [ground.add(each) for each in sitting.of(*WHO)]
         for on in standing:
             ground.batch(on, 8, 4)
-        found: dict[str, list[dict[str, float]]] = {on.entrant.name: [] for on in standing}
+        found: dict[str, list[dict[str, float]]] = {on.contestant.name: [] for on in standing}
         for number in range(trials):
             for on in standing:
-                times = sitting.pick(4, 1) if on.entrant.name == "pawl" else 1
-                name = on.entrant.name
+                times = sitting.pick(4, 1) if on.contestant.name == "pawl" else 1
+                name = on.contestant.name
                 tags = [f"{name.replace('-', '')}k{number}n{each}x" for each in range(times)]
                 found[name] += [kill(ground, on, tag) for tag in tags]
             sitting.say(f"{number + 1} of {trials} rounds of kills")
     return {
         "contestants": [
             {
-                "name": on.entrant.name,
-                "title": on.entrant.title,
-                "by_itself": on.entrant.target.resumes,
-                "kills": len(found[on.entrant.name]),
-                "recovered_s": spread([each["recovered_s"] for each in found[on.entrant.name]]),
-                "listens_s": spread([each["listens_s"] for each in found[on.entrant.name]]),
+                "name": on.contestant.name,
+                "title": on.contestant.title,
+                "by_itself": on.contestant.target.resumes,
+                "kills": len(found[on.contestant.name]),
+                "recovered_s": spread([each["recovered_s"] for each in found[on.contestant.name]]),
+                "listens_s": spread([each["listens_s"] for each in found[on.contestant.name]]),
             }
             for on in standing
         ]
@@ -65,7 +65,7 @@ def kill(ground: Field, on: Standing, tag: str) -> dict[str, float]:
     receiver.json("POST", "/hold", {"what": "charge", "tag": tag, "turn": -1})
     asked = ground.request(on, tag)
     # A run that is reached at the worker loses its caller with it.
-    waiting = Background(lambda: patient(asked.url, dict(asked.body), again=not on.entrant.target.on_restate))
+    waiting = Background(lambda: patient(asked.url, dict(asked.body), again=not on.contestant.target.on_restate))
     wait_until("the charge", lambda: receiver.json("GET", "/held")["held"] == 1, HELD_S)
     began = time.monotonic()
     on.worker.kill()
@@ -74,12 +74,12 @@ def kill(ground: Field, on: Standing, tag: str) -> dict[str, float]:
     receiver.json("POST", "/release")
     while ports.refuses(on.worker.command.port):
         if not on.worker.alive or time.monotonic() - started > HELD_S:
-            raise LabError(f"the worker of {on.entrant.title} did not come back.{on.worker.log_tail()}")
+            raise LabError(f"the worker of {on.contestant.title} did not come back.{on.worker.log_tail()}")
         time.sleep(POLL_S)
     listens_s = time.monotonic() - started
     waiting.result(ANSWER_S)
     recovered_s = time.monotonic() - began
-    audit.check(on.entrant.title, SHORT, [tag], ground.rows())
+    audit.check(on.contestant.title, SHORT, [tag], ground.rows())
     return {"recovered_s": recovered_s, "listens_s": listens_s}
 
 

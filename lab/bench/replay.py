@@ -12,7 +12,7 @@ from typing import Any
 
 from lab.background import Background
 from lab.bench.audit import check
-from lab.bench.entrants import LEAN, Entrant
+from lab.bench.contestants import LEAN, Contestant
 from lab.bench.field import Field
 from lab.bench.growth import QUICK_TURNS, ROOM, TURNS
 from lab.bench.jobs import Job, long
@@ -58,39 +58,39 @@ def measure(sitting: Sitting) -> dict[str, Any]:
     return {"turns": job.turns, "contestants": told}
 
 
-def _once(sitting: Sitting, entrant: Entrant, job: Job) -> tuple[int, float]:
+def _once(sitting: Sitting, contestant: Contestant, job: Job) -> tuple[int, float]:
     with sitting.field() as ground, Relay(0) as line:
-        env = ROOM if entrant.name == "pawl" else None
-        on = ground.add(entrant, env, line)
-        second = ground.stack.add_worker(entrant.target, env, at=on.at, known_as="")
+        env = ROOM if contestant.name == "pawl" else None
+        on = ground.add(contestant, env, line)
+        second = ground.stack.add_worker(contestant.target, env, at=on.at, known_as="")
         for worker in (second, on.worker):
             line.aim(worker.command.port)
             line.cut()
             ground.batch(on, 8, 4)
-        tag = f"{entrant.name.replace('-', '')}r0x"
+        tag = f"{contestant.name.replace('-', '')}r0x"
         ground.stack.model.json("POST", "/hold", {"what": "chat", "tag": tag, "turn": job.turns})
         asked = ground.request(on, tag, job)
         waiting = Background(lambda: patient(asked.url, dict(asked.body), again=False))
         wait_until(
             "the last model call", lambda: ground.stack.model.json("GET", "/held")["held"] == 1, HELD_S + ANSWER_S
         )
-        entries = _entries(ground, entrant)
+        entries = _entries(ground, contestant)
         seen = Seen()
         line.watch = seen.see
         line.aim(second.command.port)
         on.worker.kill()
         waiting.result(ANSWER_S)
         rows = ground.rows()
-        check(entrant.title, job, [tag], rows)
+        check(contestant.title, job, [tag], rows)
         again = [row["at"] for row in rows if row["tag"] == tag and row["turn"] == job.turns]
         assert seen.first is not None and len(again) == 2, "the run was not taken over while the model was thinking"
         return entries, 1000 * (again[1] - seen.first)
 
 
-def _entries(ground: Field, entrant: Entrant) -> int:
+def _entries(ground: Field, contestant: Contestant) -> int:
     """Of the one run that is at work."""
     rows = ground.stack.admin.query(
         "SELECT count(1) AS entries FROM sys_journal j JOIN sys_invocation i ON j.id = i.id "  # noqa: S608 - our own name
-        f"WHERE i.status <> 'completed' AND i.target_service_name = '{entrant.target.service}'"
+        f"WHERE i.status <> 'completed' AND i.target_service_name = '{contestant.target.service}'"
     )
     return int(rows[0]["entries"])

@@ -13,7 +13,7 @@ from typing import Any
 
 from lab import server
 from lab.bench import shown, told
-from lab.bench.entrants import NAMES, present
+from lab.bench.contestants import NAMES, present
 from lab.bench.parts import PARTS
 from lab.bench.sitting import Sitting
 from lab.campaign import machine, versions_of
@@ -67,15 +67,15 @@ def run(asked: Asked, show: Show) -> int:
     binary = server.find()
     versions = versions_of(server.check_version(binary))
     rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
-    entrants, missing = present(what.contestants)
+    contestants, missing = present(what.contestants)
     asked.folder.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir=asked.folder))
-    show.line(f"{len(what.parts)} parts, {rounds} rounds, {len(entrants)} contestants; model and receiver in memory")
+    show.line(f"{len(what.parts)} parts, {rounds} rounds, {len(contestants)} contestants; model and receiver in memory")
     for sentence in missing:
         show.line(f"left out: {sentence}")
     started, found = time.time(), dict[str, Any]()
     try:
-        sitting = Sitting(folder, binary, rounds, asked.quick, entrants, show.verbatim)
+        sitting = Sitting(folder, binary, rounds, asked.quick, contestants, show.verbatim)
         for name in what.parts:
             show.heading(f"{name}: {PARTS[name].title}")
             began = time.time()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from lab.bench.entrants import Entrant, entrant
+from lab.bench.contestants import Contestant, contestant
 from lab.bench.field import Field
 
 
@@ -19,7 +19,7 @@ class Sitting:
     binary: Path
     rounds: int
     quick: bool
-    entrants: tuple[Entrant, ...]
+    contestants: tuple[Contestant, ...]
     say: Callable[[str], None]
     _numbers: "Iterator[int]" = field(default_factory=count)
 
@@ -35,10 +35,10 @@ class Sitting:
         """A size."""
         return quick if self.quick else full
 
-    def of(self, *names: str) -> tuple[Entrant, ...]:
+    def of(self, *names: str) -> tuple[Contestant, ...]:
         """Those of the names that take part."""
-        return tuple(each for each in self.entrants if each.name in names)
+        return tuple(each for each in self.contestants if each.name in names)
 
-    def pawl(self) -> Entrant:
+    def pawl(self) -> Contestant:
         """It is always there."""
-        return entrant("pawl")
+        return contestant("pawl")

@@ -34,7 +34,7 @@ class Record:
 def measure(sitting: Sitting) -> dict[str, Any]:
     """See the module."""
     with sitting.field() as ground:
-        records = [_ready(ground, ground.add(each), sitting) for each in sitting.entrants]
+        records = [_ready(ground, ground.add(each), sitting) for each in sitting.contestants]
         idle = _idle(ground, records, sitting)
         for number in range(sitting.rounds):
             for record in records:
@@ -51,7 +51,7 @@ def _ready(ground: Field, on: Standing, sitting: Sitting) -> Record:
     for at_once in AT_ONCE:
         runs = max(2, at_once) if sitting.quick else max(12, 2 * at_once)
         record.pace[at_once] = ground.batch(on, runs, at_once).per_s
-    sitting.say(f"{on.entrant.title} is up")
+    sitting.say(f"{on.contestant.title} is up")
     return record
 
 
@@ -84,8 +84,8 @@ def _told(record: Record) -> dict[str, Any]:
     busiest = record.batches[AT_ONCE[-1]]
     times_s = [each for batch in alone for each in batch.driven.times_s]
     return {
-        "name": record.on.entrant.name,
-        "title": record.on.entrant.title,
+        "name": record.on.contestant.name,
+        "title": record.on.contestant.title,
         "alone_ms": {
             **percentiles(times_s),
             "runs": len(times_s),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from lab.bench.entrants import LEAN, Entrant, entrant
+from lab.bench.contestants import LEAN, Contestant, contestant
 from lab.bench.field import Field, Standing
 from lab.bench.sitting import Sitting
 from lab.errors import LabError
@@ -26,10 +26,10 @@ QUICK_RUNS = {1: 8, 32: 32}
 
 def measure(sitting: Sitting) -> dict[str, Any]:
     """See the module."""
-    return {"contestants": [_of(sitting, entrant(name)) for name in WHO]}
+    return {"contestants": [_of(sitting, contestant(name)) for name in WHO]}
 
 
-def _of(sitting: Sitting, each: Entrant) -> dict[str, Any]:
+def _of(sitting: Sitting, each: Contestant) -> dict[str, Any]:
     with sitting.field() as ground, Relay(0) as line, Relay(ground.stack.ports.receiver) as to_receiver:
         on = ground.add(each, line=line, receiver=to_receiver.url)
         ground.batch(on, 64, 32)
@@ -59,7 +59,9 @@ def _series(ground: Field, on: Standing, line: Relay, to_receiver: Relay, at_onc
     found = widths([_effect(row) for row in rows], answered, passed)
     if not found:
         raise LabError(f"no window could be measured: {len(rows)} effects, {len(passed)} frames were seen")
-    return Series(f"{on.entrant.title}, {at_once} at once", tuple(found), batch.driven.seconds, len(rows) - len(found))
+    return Series(
+        f"{on.contestant.title}, {at_once} at once", tuple(found), batch.driven.seconds, len(rows) - len(found)
+    )
 
 
 def _effect(row: Mapping[str, Any]) -> EffectRow:

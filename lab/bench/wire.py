@@ -18,7 +18,7 @@ _REASONS = {200: b"OK", 201: b"Created", 400: b"Bad Request", 404: b"Not Found",
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Incoming:
     """One request. `key` is its Idempotency-Key, empty where there is none."""
 
     method: str
@@ -36,7 +36,7 @@ class Answer:
     replayed: bool = False
 
 
-Serve = Callable[[Asked], "Answer | asyncio.Future[Answer]"]
+Serve = Callable[[Incoming], "Answer | asyncio.Future[Answer]"]
 
 
 class Connection(asyncio.Protocol):
@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
             body, self._rest = self._rest[end + 4 : whole], self._rest[whole:]
             method, path, _ = head[: head.index(b"\r\n")].decode("latin-1").split(" ", 2)
             key = _KEY.search(head)
-            answer = self._serve(Asked(method, path, key[1].decode("latin-1") if key else "", body))
+            answer = self._serve(Incoming(method, path, key[1].decode("latin-1") if key else "", body))
             if not isinstance(answer, Answer):
                 self._held = answer
                 answer.add_done_callback(self._let_go)

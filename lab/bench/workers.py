@@ -51,10 +51,10 @@ def _busy(batches: list[Batch], part: str) -> list[float]:
 
 
 def _several(ground: Field, number: int, sitting: Sitting) -> Standing:
-    entrant = sitting.pawl()
-    on = ground.add(entrant, known=False)
+    contestant = sitting.pawl()
+    on = ground.add(contestant, known=False)
     for _ in range(number - 1):
-        on.workers.append(ground.stack.add_worker(entrant.target, at=on.at, known_as=""))
+        on.workers.append(ground.stack.add_worker(contestant.target, at=on.at, known_as=""))
     port = free_port()
     ports = [str(worker.command.port) for worker in on.workers]
     command = Command(

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lab.bench import jobs
-from lab.bench.wire import Answer, Asked
+from lab.bench.wire import Answer, Incoming
 
 CHAT = "chat"
 EFFECTS = {"/charges": ("charge", "ch"), "/emails": ("email", "em"), "/refunds": ("refund", "re")}
@@ -44,7 +44,7 @@ class World:
         self._rows: list[Row] = []
         self._known: dict[str, tuple[int, Answer]] = {}
 
-    def serve(self, asked: Asked) -> tuple[Answer, Row | None]:
+    def serve(self, asked: Incoming) -> tuple[Answer, Row | None]:
         """The answer and the row that it made; None for what concerns no run."""
         match asked.method, asked.path:
             case "POST", "/v1/chat/completions":
@@ -84,7 +84,7 @@ class World:
         }
         return Answer(200, json.dumps(completion).encode()), self._note(tag, CHAT, turn, "", applied=True)
 
-    def _apply(self, effect: str, prefix: str, asked: Asked) -> tuple[Answer, Row | None]:
+    def _apply(self, effect: str, prefix: str, asked: Incoming) -> tuple[Answer, Row | None]:
         tag, digest = jobs.tag_in(asked.body), hash(asked.body)
         known = self._known.get(asked.key) if asked.key else None
         if known is not None:

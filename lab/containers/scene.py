@@ -19,9 +19,9 @@ from lab.containers.project import Project
 from lab.errors import LabError
 from lab.history import Landing, Ledger, RunSeen
 from lab.jobs import JOBS
-from lab.peers import Gate, Ingress, Model, Receiver
 from lab.ports import HOST
 from lab.process import wait_until
+from lab.remotes import Gate, Ingress, Model, Receiver
 from lab.trial import ENDS, WAITS, Run
 
 HELD_S = 30.0
@@ -36,7 +36,7 @@ AWAITS = "it waits for a person's approval, and nothing has left"
 
 
 @dataclass(frozen=True, slots=True)
-class Peers:
+class Remotes:
     """Whom a scene speaks to: any node's ingress, and the mocks."""
 
     ingresses: tuple[Ingress, ...]
@@ -44,7 +44,7 @@ class Peers:
     model: Model
 
     @classmethod
-    def of(cls, project: Project) -> "Peers":
+    def of(cls, project: Project) -> "Remotes":
         return cls(
             tuple(Ingress("ingress", f"http://{HOST}:{at.ingress}") for at in project.nodes),
             Receiver("receiver", f"http://{HOST}:{project.ports.receiver}"),
@@ -52,12 +52,12 @@ class Peers:
         )
 
     def close(self) -> None:
-        for peer in (*self.ingresses, self.receiver, self.model):
-            peer.close()
+        for remote in (*self.ingresses, self.receiver, self.model):
+            remote.close()
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SceneSeen:
     """What was seen of a scene."""
 
     runs: tuple[Run, ...]
@@ -67,11 +67,11 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Scene:
+class LiveScene:
     """`say` gets what happens, for whoever watches."""
 
     project: Project
-    peers: Peers
+    remotes: Remotes
     say: Callable[[str], None]
     runs: list[Run] = field(default_factory=list)
     struck_at: float | None = None
@@ -82,7 +82,7 @@ class Scene:
     _answered: Ingress | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        seen = self.peers.model.requests(), self.peers.receiver.requests(), self.peers.receiver.effects()
+        seen = self.remotes.model.requests(), self.remotes.receiver.requests(), self.remotes.receiver.effects()
         self._since = (_last(seen[0]), _last(seen[1]), _last(seen[2]))
 
     # Runs
@@ -90,7 +90,7 @@ class Scene:
     def hold(self, *jobs: str, times: int = 1) -> None:
         """From now on effects of these jobs are held once they are applied."""
         for name in jobs:
-            self._gates.append(self.peers.receiver.gate(JOBS[name].effect, "applied", times))
+            self._gates.append(self.remotes.receiver.gate(JOBS[name].effect, "applied", times))
 
     def submit(self, name: str) -> Run:
         """Submit a run and wait until it is held."""
@@ -192,22 +192,22 @@ class Scene:
             raise LabError(f"the decision {decision} on {run.run_id} was answered with {status}: {told}")
         run.decided = decision
 
-    def seen(self) -> Seen:
-        return Seen(tuple(self.runs), self.struck_at, self.ledger, self.after)
+    def seen(self) -> SceneSeen:
+        return SceneSeen(tuple(self.runs), self.struck_at, self.ledger, self.after)
 
     def rows(self) -> Ledger:
         model, requests, effects = self._since
         return Ledger(
-            tuple(self.peers.model.requests(model)),
-            tuple(self.peers.receiver.requests(requests)),
-            tuple(self.peers.receiver.effects(effects)),
+            tuple(self.remotes.model.requests(model)),
+            tuple(self.remotes.receiver.requests(requests)),
+            tuple(self.remotes.receiver.effects(effects)),
         )
 
     def call(self, run: Run, handler: str, body: Any = None) -> tuple[int, dict[str, Any]]:
         """Through the ingress that answered last, or else another one: a node may be the victim. Raises LabError where
         none answers."""
         problem: LabError | None = None
-        for ingress in sorted(self.peers.ingresses, key=lambda each: each is not self._answered):
+        for ingress in sorted(self.remotes.ingresses, key=lambda each: each is not self._answered):
             try:
                 reply = ingress.invoke("Agent", run.run_id, handler, body, ANSWER_S)
             except LabError as error:

@@ -11,7 +11,7 @@ from lab.cells import Fault
 from lab.containers import acts
 from lab.containers.leads import Leads
 from lab.containers.project import Project
-from lab.containers.scene import TRIES, Scene
+from lab.containers.scene import TRIES, LiveScene
 from lab.errors import LabError
 from lab.process import wait_until
 from lab.trial import Run
@@ -29,7 +29,7 @@ class Story:
 
     name: str
     like: Fault
-    play: Callable[[Scene], None]
+    play: Callable[[LiveScene], None]
 
 
 # Where a run is
@@ -44,7 +44,7 @@ def worker_of(project: Project, run_id: str) -> str:
     raise LabError(f"the log of no worker knows {run_id}")
 
 
-def gather(scene: Scene, submit: Callable[[str], tuple[Run, str]]) -> tuple[str, list[Run]]:
+def gather(scene: LiveScene, submit: Callable[[str], tuple[Run, str]]) -> tuple[str, list[Run]]:
     """Bring the charge to the point, and of the others what gets to the same container; the container, and its runs."""
     scene.hold(CHARGE)
     scene.hold(*OTHERS, times=TRIES)
@@ -59,7 +59,7 @@ def gather(scene: Scene, submit: Callable[[str], tuple[Run, str]]) -> tuple[str,
     return victim, struck
 
 
-def at_worker(scene: Scene) -> tuple[str, list[Run]]:
+def at_worker(scene: LiveScene) -> tuple[str, list[Run]]:
     def submit(name: str) -> tuple[Run, str]:
         run = scene.submit(name)
         return run, worker_of(scene.project, run.run_id)
@@ -67,7 +67,7 @@ def at_worker(scene: Scene) -> tuple[str, list[Run]]:
     return gather(scene, submit)
 
 
-def at_node(scene: Scene) -> tuple[str, list[Run]]:
+def at_node(scene: LiveScene) -> tuple[str, list[Run]]:
     def submit(name: str) -> tuple[Run, str]:
         leads = Leads(scene.project)
         run = scene.submit(name)
@@ -76,7 +76,7 @@ def at_node(scene: Scene) -> tuple[str, list[Run]]:
     return gather(scene, submit)
 
 
-def at_server(scene: Scene) -> tuple[str, list[Run]]:
+def at_server(scene: LiveScene) -> tuple[str, list[Run]]:
     names = (CHARGE, *OTHERS)
     scene.hold(*names)
     return scene.project.node(1), [scene.submit(name) for name in names]
@@ -84,11 +84,11 @@ def at_server(scene: Scene) -> tuple[str, list[Run]]:
 
 # What is done
 
-Where = Callable[[Scene], tuple[str, list[Run]]]
+Where = Callable[[LiveScene], tuple[str, list[Run]]]
 
 
-def killed(where: Where) -> Callable[[Scene], None]:
-    def play(scene: Scene) -> None:
+def killed(where: Where) -> Callable[[LiveScene], None]:
+    def play(scene: LiveScene) -> None:
         victim, runs = where(scene)
         scene.strikes()
         acts.kill(scene.project, victim)
@@ -101,10 +101,10 @@ def killed(where: Where) -> Callable[[Scene], None]:
     return play
 
 
-def paused(where: Where) -> Callable[[Scene], None]:
+def paused(where: Where) -> Callable[[LiveScene], None]:
     """It stays paused until all runs are at rest, and what it does then comes late."""
 
-    def play(scene: Scene) -> None:
+    def play(scene: LiveScene) -> None:
         victim, runs = where(scene)
         scene.strikes()
         acts.pause(scene.project, victim)
@@ -119,10 +119,10 @@ def paused(where: Where) -> Callable[[Scene], None]:
     return play
 
 
-def cut_off(where: Where) -> Callable[[Scene], None]:
+def cut_off(where: Where) -> Callable[[LiveScene], None]:
     """It lives and reaches nobody until all runs are at rest; then it is back under its names."""
 
-    def play(scene: Scene) -> None:
+    def play(scene: LiveScene) -> None:
         victim, runs = where(scene)
         scene.strikes()
         names = acts.cut_off(scene.project, victim)
@@ -137,7 +137,7 @@ def cut_off(where: Where) -> Callable[[Scene], None]:
     return play
 
 
-def replaced(scene: Scene) -> None:
+def replaced(scene: LiveScene) -> None:
     """A new container for the server, on the old one's volume."""
     _, runs = at_server(scene)
     new_server(scene, runs)
@@ -146,7 +146,7 @@ def replaced(scene: Scene) -> None:
     scene.read()
 
 
-def replaced_before_an_approval(scene: Scene) -> None:
+def replaced_before_an_approval(scene: LiveScene) -> None:
     """The same while a run waits for a person, who approves when the new one is there."""
     waiting = scene.park(CHARGE)
     new_server(scene, [waiting])
@@ -157,7 +157,7 @@ def replaced_before_an_approval(scene: Scene) -> None:
     scene.read()
 
 
-def new_server(scene: Scene, runs: list[Run]) -> None:
+def new_server(scene: LiveScene, runs: list[Run]) -> None:
     victim = scene.project.node(1)
     before = scene.project.inspect(victim, "{{.Id}}")
     scene.strikes()
@@ -167,7 +167,7 @@ def new_server(scene: Scene, runs: list[Run]) -> None:
     scene.landed("a new container for the server", runs)
 
 
-def one_waits_and_one_works(scene: Scene) -> list[Run]:
+def one_waits_and_one_works(scene: LiveScene) -> list[Run]:
     """One run waits for a person, and one is in the middle of its effect."""
     scene.hold("sms")
     parked = scene.submit("sms")
@@ -178,7 +178,7 @@ def one_waits_and_one_works(scene: Scene) -> list[Run]:
     return [scene.submit(CHARGE), parked]
 
 
-def down_and_up(scene: Scene) -> None:
+def down_and_up(scene: LiveScene) -> None:
     """Everything is taken down but the data, and started again."""
     runs = one_waits_and_one_works(scene)
     scene.strikes()
@@ -193,7 +193,7 @@ def down_and_up(scene: Scene) -> None:
     scene.read()
 
 
-def new_release(scene: Scene) -> None:
+def new_release(scene: LiveScene) -> None:
     """Workers of a new release take the place of the others, which go on under their address for what began there."""
     runs = one_waits_and_one_works(scene)
     before = scene.project.releases[0]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from lab.cells import Cell, Fault, Group, Point
 from lab.checker import Judgement, Result, judge
-from lab.containers.scene import Seen
+from lab.containers.scene import SceneSeen
 from lab.history import History, RunSeen
 from lab.matrix import promised
 from lab.trial import Run
@@ -21,7 +21,7 @@ JOB_TITLES = {"crm": "SET", "charge": "KEYED", "transfer": "ONCE, with a look-up
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class JudgedScene:
     """A scene after it has been judged: per job of a struck run its judgement, and what is wrong beside."""
 
     name: str
@@ -35,27 +35,27 @@ class Played:
         return bool(struck) and all(each.result is Result.AS_PROMISED for each in struck) and not self.beside
 
 
-def judged(name: str, like: Fault, scene: Seen, error: str | None) -> Played:
+def judged(name: str, like: Fault, scene: SceneSeen, error: str | None) -> JudgedScene:
     """`like` is the lab's fault that was played; `error` says why the scene broke off."""
     struck = [run for run in scene.runs if run.landings]
     spared = [run for run in scene.runs if not run.landings]
     verdicts = {run.job.name: _judge(like, scene, run, error) for run in struck}
     if error is not None and not verdicts:
-        return Played(name, {}, (error,), None)
+        return JudgedScene(name, {}, (error,), None)
     beside = tuple(_beside(like, scene, spared)) if error is None else ()
     rested = [run.rested_at for run in struck if run.rested_at is not None]
     took = max(rested) - scene.struck_at if rested and scene.struck_at is not None else None
-    return Played(name, verdicts, beside, took)
+    return JudgedScene(name, verdicts, beside, took)
 
 
-def _beside(like: Fault, scene: Seen, spared: Sequence[Run]) -> Iterator[str]:
+def _beside(like: Fault, scene: SceneSeen, spared: Sequence[Run]) -> Iterator[str]:
     for run in spared:
         found = _judge(like, scene, run, None)
         if found.result is not Result.AS_PROMISED:
             yield f"{run.run_id}, which was not struck: {found.verdict}. {' '.join(found.findings)}"
 
 
-def _judge(fault: Fault, scene: Seen, run: Run, error: str | None) -> Judgement:
+def _judge(fault: Fault, scene: SceneSeen, run: Run, error: str | None) -> Judgement:
     kind = run.job.kind
     cell = Cell("containers", run.job.name, fault, Point.APPLIED, promised(kind, fault, Point.APPLIED), Group.PAWL)
     seen = History(
@@ -86,7 +86,7 @@ def _seen(run: Run) -> RunSeen:
     )
 
 
-def table(scenes: Sequence[Played]) -> Table:
+def table(scenes: Sequence[JudgedScene]) -> Table:
     out = Table(title="What became of the effects", title_justify="left")
     out.add_column("fault, the effect applied and unread")
     for title in JOB_TITLES.values():
@@ -105,7 +105,7 @@ def _cell(found: Judgement | None) -> Text:
     return Text(found.verdict.value, "" if right else "bold red")
 
 
-def wrong(scenes: Sequence[Played]) -> Iterator[str]:
+def wrong(scenes: Sequence[JudgedScene]) -> Iterator[str]:
     """What is not as promised, as sentences."""
     for scene in scenes:
         for name, found in scene.struck.items():

@@ -1,10 +1,13 @@
-"""Peers: the agent's job on other durable engines, each in its documented way, to be killed and timed beside the agent.
+"""Contestants beside Pawl, to be killed and timed with it: peers and loops by hand.
+
+A peer does the agent's job in another framework, in that framework's documented way. A contestant's engine is the
+server process behind it, where there is one: the restate-server, or Temporal's.
 
 Rule: they share the mocks with the agent and no code with it. Nothing of the project needs them: `make lab-peers`
 installs their packages into an environment of their own, and a peer that is not installed is left out with a reason.
 
 Every worker reads its environment (`outside.Settings`), listens on 127.0.0.1:PORT, answers `GET /health` with 200 once
-it serves and prints one line, `NAME listening on http://127.0.0.1:PORT`. KEYED=1 sends the stable id that the engine
+it serves and prints one line, `NAME listening on http://127.0.0.1:PORT`. KEYED=1 sends the stable id that the framework
 offers as the Idempotency-Key of each effect; without it no key is sent.
 
 | worker | where `{"task"}` is posted | after SIGKILL and a restart it goes on |

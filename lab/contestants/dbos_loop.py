@@ -49,7 +49,7 @@ async def agent(task: str) -> str:
     raise RuntimeError(f"not done after {TURNS_MAX} turns")
 
 
-class Engine:
+class Runner:
     """DBOS, as it is reached over HTTP."""
 
     async def start(self, run_id: str, task: str) -> Awaitable[str]:
@@ -66,7 +66,7 @@ async def main() -> None:
     """Serve until killed."""
     DBOS(config={"name": "peer", "system_database_url": f"sqlite:///{SET.workdir / 'dbos.sqlite'}"})
     DBOS.launch()  # inside the loop, so that recovered runs live in it too
-    await serve_runs("dbos", SET.port, Engine())
+    await serve_runs("dbos", SET.port, Runner())
 
 
 if __name__ == "__main__":

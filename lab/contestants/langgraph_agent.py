@@ -67,7 +67,7 @@ def config(run_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": run_id}, "recursion_limit": 2 * TURNS_MAX}
 
 
-class Engine:
+class Runner:
     """The graph, as it is reached over HTTP."""
 
     def __init__(self, saver: AsyncSqliteSaver) -> None:
@@ -102,7 +102,7 @@ class Engine:
 async def main() -> None:
     """Serve until killed."""
     async with AsyncSqliteSaver.from_conn_string(str(SET.workdir / "langgraph.sqlite")) as saver:
-        await serve_runs("langgraph", SET.port, Engine(saver))
+        await serve_runs("langgraph", SET.port, Runner(saver))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How the peers' Python workers on Restate listen."""
+"""How the Python workers on Restate listen."""
 
 import asyncio
 import os

@@ -1,7 +1,8 @@
-"""The outside world as the peers' Python workers meet it: settings, the five tools' HTTP requests, the model by hand.
+"""The outside world as the Python workers meet it: settings, the five tools' HTTP requests, the model by hand.
 
 Rule: one request each, in the clients that most people use (openai, httpx) and as they come. What may work another time
-is an exception, so that the engine tries again as it does for everybody; any other refusal is an answer for the model.
+is an exception, so that the framework tries again as it does for everybody; any other refusal is an answer for the
+model.
 """
 
 import json
@@ -83,7 +84,7 @@ class Receiver:
 
 
 def openai_client(url: str, retries: int = openai.DEFAULT_MAX_RETRIES) -> openai.AsyncOpenAI:
-    """A client of the mock model. Where the engine retries by itself, `retries` is 0, as the engines' manuals say."""
+    """A client of the mock model. Where the framework retries by itself, `retries` is 0, as the manuals say."""
     return openai.AsyncOpenAI(base_url=url, api_key="mock-key", max_retries=retries, timeout=TIMEOUT_S)
 
 

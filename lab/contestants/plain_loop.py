@@ -1,4 +1,4 @@
-"""The loop without an engine: a model call, its tool calls, again, in memory. A crash loses the run.
+"""The loop without a framework: a model call, its tool calls, again, in memory. A crash loses the run.
 
 The clients are openai and httpx as they come, which is what most loops have; it is what durability is compared with.
 Run: python -m lab.contestants.plain_loop
@@ -14,7 +14,7 @@ from lab.contestants.serving import serve_runs
 SET = settings()
 
 
-class Engine:
+class Runner:
     """Nothing is kept: what is not in this process's memory is absent."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Engine:
 
 async def main() -> None:
     """Serve until killed."""
-    await serve_runs("plain", SET.port, Engine())
+    await serve_runs("plain", SET.port, Runner())
 
 
 if __name__ == "__main__":

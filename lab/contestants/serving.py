@@ -1,7 +1,7 @@
-"""How the peers' Python workers listen, and runs over HTTP for the engines that have no ingress of their own.
+"""How the Python workers listen, and runs over HTTP for the contestants that have no ingress.
 
 Rule: the ready line is printed when the port accepts connections. SIGTERM ends a worker at once: what it was at is the
-engine's to finish. Must not know: any engine, so that no peer loads another one's packages.
+framework's to finish. Must not know: any framework, so that no peer loads another one's packages.
 """
 
 import asyncio
@@ -21,22 +21,22 @@ _POLL_S = 0.05
 ENDED = frozenset({"completed", "failed"})
 
 
-class Engine(Protocol):
-    """What a worker without an ingress of its engine's own gives to be reached over HTTP."""
+class Runner(Protocol):
+    """What a worker without an ingress gives to be reached over HTTP."""
 
     async def start(self, run_id: str, task: str) -> Awaitable[str]:
         """Returns when the run is accepted; what it returns gives the answer at the end. A run that is known already is
         attached to, or taken up again where it stopped."""
 
     async def state(self, run_id: str) -> str:
-        """absent, running, interrupted, completed or failed, by what the engine has kept."""
+        """absent, running, interrupted, completed or failed, by what the framework has kept."""
 
 
 class Runs:
     """An ASGI application: POST and GET of /runs/{run_id}, and /health."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
         self._here: dict[str, asyncio.Future[str]] = {}
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -55,7 +55,7 @@ class Runs:
         match scope["method"], scope["path"].split("/"):
             case "POST", ["", "runs", run_id]:
                 if run_id not in self._here:
-                    run = asyncio.ensure_future(await self._engine.start(run_id, (await _body(receive))["task"]))
+                    run = asyncio.ensure_future(await self._runner.start(run_id, (await _body(receive))["task"]))
                     self._here[run_id] = run
                     run.add_done_callback(lambda _: self._here.pop(run_id, None))
                 return 202, await self._where(run_id, wait_s)
@@ -74,12 +74,12 @@ class Runs:
             if error := run.exception():
                 return {"run_id": run_id, "state": "failed", "reason": repr(error)}
             return {"run_id": run_id, "state": "completed", "answer": run.result()}
-        state = await self._engine.state(run_id)
+        state = await self._runner.state(run_id)
         for _ in range(int(wait_s / _POLL_S)):
             if state in ENDED:
                 break
             await asyncio.sleep(_POLL_S)
-            state = await self._engine.state(run_id)
+            state = await self._runner.state(run_id)
         return {"run_id": run_id, "state": state}
 
 
@@ -93,9 +93,9 @@ async def _body(receive: ASGIReceiveCallable) -> Any:
             return json.loads(body)
 
 
-async def serve_runs(name: str, port: int, engine: Engine) -> None:
+async def serve_runs(name: str, port: int, runner: Runner) -> None:
     """Serve runs over HTTP until killed."""
-    await listen(name, port, Runs(engine))
+    await listen(name, port, Runs(runner))
 
 
 async def listen(name: str, port: int, app: Any) -> None:

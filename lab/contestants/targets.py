@@ -1,4 +1,4 @@
-"""The peers as targets of the lab: how each worker starts, and whether it can.
+"""Peers and loops by hand as targets of the lab: how each worker starts, and whether it can.
 
 Rule: the lab reads this file without any peer's package; each worker runs in the interpreter of `make lab-peers`.
 """

@@ -71,7 +71,7 @@ class Agent:
         raise RuntimeError(f"not done after {TURNS_MAX} turns")
 
 
-class Engine:
+class Runner:
     """Temporal, as it is reached over HTTP."""
 
     def __init__(self, client: Client) -> None:
@@ -107,7 +107,7 @@ async def main() -> None:
     client = await Client.connect(given.engine)
     activities = Activities(given)
     async with Worker(client, task_queue=QUEUE, workflows=[Agent], activities=[activities.reply, activities.use]):
-        await serve_runs("temporal", given.port, Engine(client))
+        await serve_runs("temporal", given.port, Runner(client))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from lab import pids
 from lab.paths import ROOT
-from lab.peers import Peer
 from lab.ports import HOST, free_port
 from lab.process import Command, Process
+from lab.remotes import Remote
 
 MARK = "LAB_TEST_MARK"
 
@@ -20,14 +20,14 @@ MARK = "LAB_TEST_MARK"
 def web_server(folder: Path, *argv: str, port: int | None = None, ready_s: float = 10.0) -> Process:
     """The standard library's web server, or another command in its place, that is ready when it answers `/`."""
     port = port or free_port()
-    peer = Peer("server", f"http://{HOST}:{port}")
+    remote = Remote("server", f"http://{HOST}:{port}")
 
     def ready() -> bool:
-        with Peer("server", peer.url) as asked:
+        with Remote("server", remote.url) as asked:
             return asked.answers("/")
 
     usual = (sys.executable, "-m", "http.server", str(port), "--bind", HOST, "--directory", str(folder))
-    peer.close()
+    remote.close()
     return Process(Command("web server", argv or usual, {}, folder / "web.log", port, ready, ready_s))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lab import pages, readme
 from lab.bench import audit, growth, jobs, plots, tables, told, written
-from lab.bench.entrants import ENTRANTS, NAMES, entrant, present
+from lab.bench.contestants import CONTESTANTS, NAMES, contestant, present
 from lab.bench.goals import GOALS, judged
 from lab.bench.parts import PARTS
 from lab.bench.run import plan
@@ -146,11 +146,11 @@ def test_what_only_names_may_be_parts_contestants_or_both() -> None:
 
 
 def test_a_contestant_is_reached_at_the_ingress_or_at_its_worker() -> None:
-    assert entrant("pawl").url(AT, "http://worker", "run-1") == "http://ingress/Agent/run-1/run"
-    assert entrant("dbos").url(AT, "http://worker", "run-1") == "http://worker/runs/run-1?wait_s=120"
-    assert len({each.target.service for each in ENTRANTS if each.target.service}) == 7
+    assert contestant("pawl").url(AT, "http://worker", "run-1") == "http://ingress/Agent/run-1/run"
+    assert contestant("dbos").url(AT, "http://worker", "run-1") == "http://worker/runs/run-1?wait_s=120"
+    assert len({each.target.service for each in CONTESTANTS if each.target.service}) == 7
     with pytest.raises(UsageError, match="no contestant nobody"):
-        entrant("nobody")
+        contestant("nobody")
     assert {each.name for each in present(("plain", "bare", "bare-lean", "pawl"))[0]} >= {"plain", "pawl"}
 
 

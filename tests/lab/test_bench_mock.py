@@ -8,14 +8,14 @@ import pytest
 
 from lab.bench import jobs
 from lab.bench.mock import Mock
-from lab.bench.wire import Answer, Asked, Connection
+from lab.bench.wire import Answer, Connection, Incoming
 from lab.bench.world import World
 
 CHARGE = b'{"customer_id": "cus_a1x", "amount_cents": 4900}'
 
 
-def chat(*messages: dict[str, Any]) -> Asked:
-    return Asked("POST", "/v1/chat/completions", "", json.dumps({"messages": messages}).encode())
+def chat(*messages: dict[str, Any]) -> Incoming:
+    return Incoming("POST", "/v1/chat/completions", "", json.dumps({"messages": messages}).encode())
 
 
 def user(task: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def test_the_model_asks_for_what_the_ledger_must_show(job: jobs.Job) -> None:
             path = {"charge_card": "/charges", "send_email": "/emails"}[call["function"]["name"]]
             body = call["function"]["arguments"].encode()
             assert jobs.tag_in(body) == "a1x"
-            _, made = world.serve(Asked("POST", path, f"key-{turn}", body))
+            _, made = world.serve(Incoming("POST", path, f"key-{turn}", body))
             assert made is not None
             applied.append(made.what)
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": "{}"})
@@ -55,26 +55,26 @@ def test_the_model_asks_for_what_the_ledger_must_show(job: jobs.Job) -> None:
 
 def test_a_key_is_applied_once_and_answered_again() -> None:
     world = World()
-    first, again = (world.serve(Asked("POST", "/charges", "k", CHARGE)) for _ in range(2))
+    first, again = (world.serve(Incoming("POST", "/charges", "k", CHARGE)) for _ in range(2))
     assert first[0].status == 201 and not first[0].replayed
     assert again[0].body == first[0].body and again[0].replayed
-    assert [row["applied"] for row in json.loads(world.serve(Asked("GET", "/rows?after=0", "", b""))[0].body)] == [
+    assert [row["applied"] for row in json.loads(world.serve(Incoming("GET", "/rows?after=0", "", b""))[0].body)] == [
         True,
         False,
     ]
-    assert world.serve(Asked("POST", "/charges", "k", CHARGE.replace(b"4900", b"5900")))[0].status == 422
+    assert world.serve(Incoming("POST", "/charges", "k", CHARGE.replace(b"4900", b"5900")))[0].status == 422
 
 
 def test_without_a_key_everything_is_applied() -> None:
     world = World()
-    rows = [world.serve(Asked("POST", "/charges", "", CHARGE))[1] for _ in range(2)]
+    rows = [world.serve(Incoming("POST", "/charges", "", CHARGE))[1] for _ in range(2)]
     assert all(row is not None and row.applied for row in rows)
 
 
 def test_what_it_does_not_know_is_refused() -> None:
     assert World().serve(chat(user("hello")))[0].status == 400
     assert World().serve(chat())[0].status == 400
-    assert World().serve(Asked("GET", "/nothing", "", b""))[0].status == 404
+    assert World().serve(Incoming("GET", "/nothing", "", b""))[0].status == 404
 
 
 class Client:
@@ -135,7 +135,7 @@ async def test_an_answer_is_held_once_its_effect_is_applied() -> None:
         other.writer.write(raw("GET", "/held"))
         if json.loads((await other.answer())[1])["held"] == 1:
             break
-    assert len(json.loads(world.serve(Asked("GET", "/rows?after=0", "", b""))[0].body)) == 1
+    assert len(json.loads(world.serve(Incoming("GET", "/rows?after=0", "", b""))[0].body)) == 1
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(client.reader.read(1), 0.05)
     other.writer.write(raw("POST", "/charges", CHARGE))
@@ -151,16 +151,16 @@ async def test_an_answer_is_held_once_its_effect_is_applied() -> None:
 async def test_a_client_that_has_gone_is_not_answered() -> None:
     mock = Mock(World())
     server, client = await served(mock)
-    mock.serve(Asked("POST", "/hold", "", json.dumps({"what": "charge", "tag": "a1x"}).encode()))
+    mock.serve(Incoming("POST", "/hold", "", json.dumps({"what": "charge", "tag": "a1x"}).encode()))
     client.writer.write(raw("POST", "/charges", CHARGE))
     while True:
         await asyncio.sleep(0.01)
-        held = mock.serve(Asked("GET", "/held", "", b""))
+        held = mock.serve(Incoming("GET", "/held", "", b""))
         assert isinstance(held, Answer)
         if json.loads(held.body)["held"] == 1:
             break
     client.writer.close()
     await asyncio.sleep(0.05)
-    released = mock.serve(Asked("POST", "/release", "", b""))
+    released = mock.serve(Incoming("POST", "/release", "", b""))
     assert isinstance(released, Answer) and released.status == 200
     server.close()

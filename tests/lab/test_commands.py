@@ -16,8 +16,8 @@ import pytest
 
 from lab import pids, ports
 from lab.paths import ROOT
-from lab.peers import Ingress
 from lab.process import environment, wait_until
+from lab.remotes import Ingress
 from lab.targets import PAWL, Addresses
 from tests.lab.programs import LabCommand
 
@@ -195,7 +195,6 @@ def test_down_after_a_killed_up_ends_what_is_left_and_a_new_up_starts(launch: La
 
 @pytest.mark.parametrize("moment", ["", "starting restate-server"])
 def test_down_in_the_middle_of_up_ends_it(launch: Launch, tmp_path: Path, moment: str) -> None:
-    """B50"""
     up = launch("up", *free_ports())
     if moment:
         up.wait_said(moment)

@@ -116,7 +116,7 @@ def test_the_workers_are_on_the_inner_network_and_publish_nothing(base: dict[str
 
 
 def test_there_is_no_secret_in_the_files(base: dict[str, Any], cluster: dict[str, Any]) -> None:
-    """B50 - what is secret comes from the environment or a file; the worker says where it is missing."""
+    """What is secret comes from the environment or a file; the worker says where it is missing."""
     set_here = {
         variable: str(value)
         for document in (base, cluster)
@@ -166,7 +166,7 @@ def test_every_setting_in_the_file_exists(base: dict[str, Any]) -> None:
 def test_the_engine_waits_longer_than_the_worker_takes_and_the_worker_longer_than_an_effect(
     base: dict[str, Any],
 ) -> None:
-    """B48 - a worker that is asked to end gets the time that it gives its steps."""
+    """A worker that is asked to end gets the time that it gives its steps."""
     worker = base["services"]["worker"]
     shutdown_s = float(worker["environment"]["PAWL_SHUTDOWN_S"])
     assert seconds(worker["stop_grace_period"]) >= shutdown_s + 1
@@ -188,7 +188,7 @@ def test_the_stack_starts_by_health_and_ends_the_other_way_round(base: dict[str,
 
 
 def test_each_one_shot_is_waited_for_so_that_up_may_wait(base: dict[str, Any]) -> None:
-    """B50 - `up --wait` takes a service that has ended for a failed one, unless another waits for its end."""
+    """`up --wait` takes a service that has ended for a failed one, unless another waits for its end."""
     for one in ONE_SHOT:
         waiting = [
             name
@@ -220,7 +220,7 @@ def test_the_mocks_are_there_only_where_they_are_asked_for(base: dict[str, Any])
 
 
 def test_each_node_keeps_its_data_under_a_name_of_its_own(base: dict[str, Any], cluster: dict[str, Any]) -> None:
-    """B49 - the node's name is pinned, so that a new container reads the data of the old one."""
+    """The node's name is pinned, so that a new container reads the data of the old one."""
     first = tomllib.loads(RESTATE_TOML.read_text())["node-name"]
     names, volumes, addresses = [first], ["restate-data"], []
     for number, service in enumerate((cluster["services"][name] for name in ("restate", "node-2", "node-3")), 1):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.cells import Fault, Verdict
-from lab.containers.scene import AT_POINT, Seen
+from lab.containers.scene import AT_POINT, SceneSeen
 from lab.containers.stories import CLUSTER, SINGLE
 from lab.containers.verdicts import judged, wrong
 from lab.history import Landing, Ledger
@@ -26,8 +26,8 @@ def run(job: str = "charge", tag: str = TAG, state: str = "completed", *, struck
     return made
 
 
-def seen(*runs: Run, rows: Ledger | None = None, after: Ledger | None = None) -> Seen:
-    return Seen(runs, 100.0, rows or ledger(request(1), request(2, applied=False), effects=(effect(1),)), after)
+def seen(*runs: Run, rows: Ledger | None = None, after: Ledger | None = None) -> SceneSeen:
+    return SceneSeen(runs, 100.0, rows or ledger(request(1), request(2, applied=False), effects=(effect(1),)), after)
 
 
 def test_a_charge_that_was_sent_twice_and_applied_once_is_once() -> None:

@@ -13,13 +13,13 @@ import pytest
 from lab import lanes
 from lab.cells import Fault, Point
 from lab.errors import LabError
-from lab.ground import Kind
+from lab.ground import GroundKind
 from lab.lanes import Lanes, Task
 from lab.matrix import Scene
 from lab.play import Played
 from lab.targets import PAWL
 
-SMALL, LARGE = Kind(replace(PAWL, name="small")), Kind(replace(PAWL, name="large"))
+SMALL, LARGE = GroundKind(replace(PAWL, name="small")), GroundKind(replace(PAWL, name="large"))
 
 
 @dataclass
@@ -41,7 +41,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Fakes:
     made = Fakes()
 
     class Ground:
-        def __init__(self, kind: Kind, *_: Any) -> None:
+        def __init__(self, kind: GroundKind, *_: Any) -> None:
             self.kind = kind
 
         def open(self) -> None:
@@ -64,7 +64,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Fakes:
     return made
 
 
-def tasks(kind: Kind, count: int) -> list[Task]:
+def tasks(kind: GroundKind, count: int) -> list[Task]:
     return [Task(Scene(kind.target.name, Fault.NONE, Point.NONE, ()), kind, number) for number in range(1, count + 1)]
 
 
@@ -98,7 +98,7 @@ def test_a_lane_stays_on_its_ground_and_begins_with_the_smallest_kind(fakes: Fak
     lane = Lanes(tmp_path, Path("binary"), 1, 1, lambda *_: True, lambda *_: None, lambda *_: None, {})
     lane._left = [*tasks(LARGE, 5), *tasks(SMALL, 2)]
 
-    def following(number: int, kind: Kind | None) -> str:
+    def following(number: int, kind: GroundKind | None) -> str:
         task = lane._next(number, kind)
         assert task is not None
         return task.kind.target.name

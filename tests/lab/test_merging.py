@@ -34,9 +34,9 @@ def test_a_cell_that_was_played_again_is_the_new_one() -> None:
     assert len(merged(good, bad)["cells"]) == 1
 
 
-def test_other_engines_are_not_red_whatever_they_do() -> None:
-    engine = told(result(BAD, group=Group.CONTESTANT, target="other"))
-    assert merged(told(result(GOOD)), engine)["summary"] == {"cells": 2, "trials": 2, "as_promised": 1, "red": []}
+def test_peers_are_not_red_whatever_they_do() -> None:
+    peer = told(result(BAD, group=Group.CONTESTANT, target="other"))
+    assert merged(told(result(GOOD)), peer)["summary"] == {"cells": 2, "trials": 2, "as_promised": 1, "red": []}
 
 
 def test_published_scenarios_that_were_not_played_now_keep_their_counts() -> None:

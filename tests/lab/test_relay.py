@@ -41,7 +41,7 @@ def test_what_is_no_http2_comes_out_as_it_is() -> None:
 
 @contextmanager
 def answering(name: bytes) -> Iterator[int]:
-    """A peer that answers each DATA and each PING with a PING and its name, as DATA of stream 1."""
+    """A server that answers each DATA and each PING with a PING and its name, as DATA of stream 1."""
     port = free_port()
     server = socket.create_server((HOST, port))
 

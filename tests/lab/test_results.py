@@ -50,7 +50,7 @@ def test_counts_that_differ_are_shown_as_a_range() -> None:
     assert result(UNTOLD).counted("applied") == "-"
 
 
-def test_only_other_engines_may_be_otherwise_than_promised() -> None:
+def test_only_peers_may_be_otherwise_than_promised() -> None:
     made = [result(BAD, group=group) for group in Group]
     assert {each.cell.group for each in red(made)} == set(Group) - {Group.CONTESTANT}
     assert red([result(UNTOLD)]) and not red([result(GOOD)])

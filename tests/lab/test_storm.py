@@ -10,7 +10,7 @@ import pytest
 
 from lab import storm
 from lab.show import Show
-from lab.storm_judge import Landed, RunAfter, Seen, Verdict, hits, judge, kinds
+from lab.storm_judge import Landed, RunAfter, Seen, StormVerdict, hits, judge, kinds
 from lab.storm_plan import (
     EFFECTS,
     THINK_S_MAX,
@@ -177,11 +177,11 @@ def test_rows_that_were_not_read_or_contradict_each_other_are_no_pass() -> None:
 
 def test_each_wrong_by_itself_is_enough() -> None:
     wrong: dict[str, tuple[str, ...]] = {"run-1": ("it is wrong",)}
-    assert Verdict().good
-    assert not Verdict(duplicated=wrong).good
-    assert not Verdict(lost=wrong).good
-    assert not Verdict(hanging=wrong).good
-    assert not Verdict(unreadable="the rows could not be read").good
+    assert StormVerdict().good
+    assert not StormVerdict(duplicated=wrong).good
+    assert not StormVerdict(lost=wrong).good
+    assert not StormVerdict(hanging=wrong).good
+    assert not StormVerdict(unreadable="the rows could not be read").good
 
 
 def test_a_run_is_hit_by_what_landed_while_it_was_under_way() -> None:

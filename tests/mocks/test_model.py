@@ -106,7 +106,6 @@ def test_strict_refuses_until_it_is_off(model: MockProcess) -> None:
 
 
 def test_a_lone_surrogate_can_be_sent_and_is_refused_when_it_comes_back(model: MockProcess) -> None:
-    """B52."""
     body = b'{"match": "poison", "replies": [{"content": "\\ud83d"}]}'
     model.client.put("/scripts/poison", content=body).raise_for_status()
     assert rb"\ud83d" in chat(model, "poison").content
@@ -116,7 +115,6 @@ def test_a_lone_surrogate_can_be_sent_and_is_refused_when_it_comes_back(model: M
 
 
 def test_attempts_are_counted_per_identical_request(model: MockProcess) -> None:
-    """B15, B17."""
     attempts = [{"status": 429, "headers": {"Retry-After": "2"}}, {"cut": True}, {"content": "at last"}]
     put_script(model, "attempts", {"attempts": attempts})
     first = chat(model, "attempts")
@@ -137,7 +135,6 @@ def test_drift_answers_a_repetition_differently_only_when_it_is_on(model: MockPr
 
 
 def test_an_outage_meets_every_request_as_often_as_it_was_told(model: MockProcess) -> None:
-    """B16, B17."""
     quota = {"status": 429, "body": {"error": {"code": "insufficient_quota"}}, "times": 2}
     switch(model, strict=True, status=quota)
     assert [chat(model, "text 5").status_code for _ in range(3)] == [429, 429, 200]
@@ -145,7 +142,6 @@ def test_an_outage_meets_every_request_as_often_as_it_was_told(model: MockProces
 
 
 def test_hang_delay_and_trickle(model: MockProcess) -> None:
-    """B18."""
     put_script(model, "hanging", {"hang": True})
     with pytest.raises(httpx.ReadTimeout):
         chat(model, "hanging", timeout_s=0.2)
@@ -160,7 +156,6 @@ def test_hang_delay_and_trickle(model: MockProcess) -> None:
 
 
 def test_a_history_of_megabytes_is_taken_and_refused_by_the_switch_only(model: MockProcess) -> None:
-    """B20."""
     big = "text 5 " + "x" * 5_000_000
     assert chat(model, big).status_code == 200
     switch(model, max_request_bytes=1_000_000)

@@ -51,7 +51,7 @@ def outcome(mock: MockProcess, key: str) -> str:
 def test_what_the_same_key_gets(
     receiver: MockProcess, key: str, fields: dict[str, Any], attempts: list[str], applied: int
 ) -> None:
-    """B37 to B40 and B45, from the receiver's side."""
+    """Some of these receivers keep their promise about keys, others break it."""
     behave(receiver, "charge", **fields)
     assert [outcome(receiver, key) for _ in attempts] == attempts
     assert len(effects(receiver, key)) == applied
@@ -59,7 +59,6 @@ def test_what_the_same_key_gets(
 
 
 def test_an_error_that_was_stored_hides_an_effect_that_a_look_up_finds(receiver: MockProcess, key: str) -> None:
-    """B39."""
     behave(receiver, "charge", fail={"status": 500, "when": "after_commit", "store": True}, times=1)
     assert post(receiver, key).status_code == 500
     assert code(post(receiver, key)) == "internal_error"
@@ -81,7 +80,6 @@ def test_no_status_is_logged_where_no_answer_left(receiver: MockProcess, key: st
 
 
 def test_a_trickle_is_slower_than_any_read_timeout_notices(receiver: MockProcess, key: str) -> None:
-    """B18."""
     behave(receiver, "charge", trickle_bytes_per_s=400, times=1)
     started = time.monotonic()
     answer = post(receiver, key, timeout_s=0.4)

@@ -1,4 +1,4 @@
-"""The receiver killed at every point where it holds something, and restarted over the same file. B44."""
+"""The receiver killed at every point where it holds something, and restarted over the same file."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,6 @@ def lost(mock: MockProcess, key: str, timeout_s: float = 0.2) -> None:
 
 
 def test_killed_between_claim_and_commit_the_key_is_free_again(fresh_receiver: MockProcess, key: str) -> None:
-    """B44."""
     behave(fresh_receiver, "charge", slow_ms=60_000, times=1)
     lost(fresh_receiver, key)
     assert code(post(fresh_receiver, key)) == "idempotency_in_flight"
@@ -32,7 +31,6 @@ def test_killed_between_claim_and_commit_the_key_is_free_again(fresh_receiver: M
 
 
 def test_killed_between_commit_and_answer_the_answer_is_kept(fresh_receiver: MockProcess, key: str) -> None:
-    """B44, B45."""
     gate = fresh_receiver.arm("charge", "applied")
     lost(fresh_receiver, key)
     assert fresh_receiver.held(gate) == 1
@@ -45,7 +43,6 @@ def test_killed_between_commit_and_answer_the_answer_is_kept(fresh_receiver: Moc
 
 
 def test_killed_during_the_answer_the_answer_is_kept(fresh_receiver: MockProcess, key: str) -> None:
-    """B44."""
     behave(fresh_receiver, "charge", trickle_bytes_per_s=20, times=1)
     with httpx.stream("POST", fresh_receiver.url + "/charges", json=CHARGE, headers={"Idempotency-Key": key}) as answer:
         assert answer.status_code == 201
@@ -67,7 +64,6 @@ def test_killed_before_anything_the_request_is_in_the_log(fresh_receiver: MockPr
 
 
 def test_killed_twice_on_one_key_there_is_one_effect(fresh_receiver: MockProcess, key: str) -> None:
-    """B45."""
     for _ in range(2):
         behave(fresh_receiver, "charge", slow_ms=60_000, times=1)
         lost(fresh_receiver, key)
@@ -103,7 +99,7 @@ async def load_until_killed(mock: MockProcess, keys: list[str], kill_after: int)
 async def test_killed_under_load_no_answer_is_a_lie_and_no_effect_comes_twice(
     fresh_receiver: MockProcess, key: str
 ) -> None:
-    """B44: whoever was answered finds the same object again; whoever was not is applied once by a repetition."""
+    """Whoever was answered finds the same object again; whoever was not is applied once by a repetition."""
     for round_number, kill_after in enumerate((1, 9, 30)):
         keys = [f"{key}-{round_number}-{n}" for n in range(80)]
         answered = await load_until_killed(fresh_receiver, keys, kill_after)

@@ -56,7 +56,6 @@ def test_the_log_says_which_request_applied_and_with_which_bytes(receiver: MockP
 
 
 def test_a_key_names_one_request(receiver: MockProcess, key: str) -> None:
-    """B37."""
     post(receiver, key)
     other_body = post(receiver, key, {**CHARGE, "memo": "coffee"})
     other_endpoint = post(receiver, key, KEYED[1][2], "/refunds")
@@ -105,7 +104,6 @@ def test_a_key_longer_than_receivers_allow_is_refused(receiver: MockProcess) -> 
 
 
 def test_a_request_in_flight_is_told_apart_by_its_code(receiver: MockProcess, key: str) -> None:
-    """B38."""
     behave(receiver, "charge", slow_ms=300, times=1)
     with pytest.raises(httpx.ReadTimeout):
         post(receiver, key, timeout_s=0.05)
@@ -119,7 +117,7 @@ def test_a_request_in_flight_is_told_apart_by_its_code(receiver: MockProcess, ke
 
 
 async def test_two_at_once_on_one_key_a_hundred_times(receiver: MockProcess, key: str) -> None:
-    """B44: while the first is worked on the second is told so; whatever the order, one effect per key."""
+    """While the first is worked on the second is told so; whatever the order, one effect per key."""
     behave(receiver, "charge", slow_ms=20)
     keys = [f"{key}-{n}" for n in range(100)]
     for start in range(0, 100, 20):
@@ -133,7 +131,7 @@ async def test_two_at_once_on_one_key_a_hundred_times(receiver: MockProcess, key
 
 
 async def test_a_hundred_at_once_on_one_key_get_one_answer(receiver: MockProcess, key: str) -> None:
-    """B44: without a pause the first commits before the second looks, and both are answered from one record."""
+    """Without a pause the first commits before the second looks, and both are answered from one record."""
     answers = await all_at_once(receiver, [key] * 100)
     assert {a.status_code for a in answers if isinstance(a, httpx.Response)} <= {201, 409}
     assert len({a.json()["id"] for a in answers if isinstance(a, httpx.Response) and a.status_code == 201}) == 1
@@ -165,7 +163,6 @@ def test_look_ups_that_the_api_does_not_have(receiver: MockProcess, key: str) ->
 async def test_a_claim_older_than_its_limit_is_taken_over_and_its_first_owner_applies_nothing(
     receiver: MockProcess, key: str
 ) -> None:
-    """B44."""
     behave(receiver, "charge", slow_ms=400, times=1)
     first = asyncio.create_task(all_at_once(receiver, [key]))
     await asyncio.sleep(0.2)

@@ -85,7 +85,6 @@ def test_filling_without_groups_changes_nothing(value: Any) -> None:
     ],
 )
 def test_arguments_go_out_as_they_are_written(call: dict[str, Any], function: dict[str, Any]) -> None:
-    """B01, B02, B04."""
     script = Script.model_validate({"match": r"say (?P<word>\w+)", "replies": [{"tool_calls": [call]}]})
     assert message_of([USER], (("s", script),))["tool_calls"] == [
         {"id": "call_0_0", "type": "function", "function": function}
@@ -93,7 +92,6 @@ def test_arguments_go_out_as_they_are_written(call: dict[str, Any], function: di
 
 
 def test_ids_are_unique_over_a_conversation_unless_they_are_given() -> None:
-    """B06."""
     replies = [{"tool_calls": [{"name": "f"}, {"name": "f", "id": "same"}, {"name": "f", "id": ""}]}]
     scripts = (("s", Script.model_validate({"match": "", "replies": replies})),)
     ids = [call["id"] for call in message_of([USER, ASSISTANT, USER], scripts)["tool_calls"]]
@@ -101,7 +99,6 @@ def test_ids_are_unique_over_a_conversation_unless_they_are_given() -> None:
 
 
 def test_fields_beyond_the_api_are_sent_along() -> None:
-    """B11."""
     call = {"name": "f", "arguments": {}, "extra_content": {"google": {"thought_signature": "{word}"}}}
     reply = {"tool_calls": [call], "extra": {"reasoning_content": "hm"}}
     message = message_of([USER], (("s", Script.model_validate({"match": r"say (?P<word>\w+)", "replies": [reply]})),))
@@ -119,7 +116,6 @@ def test_fields_beyond_the_api_are_sent_along() -> None:
     ],
 )
 def test_the_finish_reason_fits_unless_it_is_given(reply: dict[str, Any], reason: str) -> None:
-    """B05, B10."""
     answer = complete(choose([USER], SCRIPTS), Reply.model_validate(reply), 400)
     assert isinstance(answer, Answer)
     body = json.loads(answer.body)

@@ -85,12 +85,10 @@ def test_a_well_formed_history_passes(messages: list[Any]) -> None:
     ],
 )
 def test_a_malformed_history_is_refused_with_the_reason(messages: list[Any], words: str) -> None:
-    """B02, B06, B20, B52."""
     assert words in (strict.what_is_malformed(messages) or "")
 
 
 def test_content_null_and_empty_are_refused_separately() -> None:
-    """B08."""
     null, empty, absent = calling(call()), calling(call(), content=""), {"role": "assistant", "tool_calls": [call()]}
     assert [bool(strict.null_content([USER, m])) for m in (null, empty, absent, FINAL)] == [True, False, False, False]
     assert [bool(strict.empty_content([USER, m])) for m in (null, empty, absent, FINAL)] == [False, True, False, False]
@@ -109,7 +107,6 @@ def test_content_null_and_empty_are_refused_separately() -> None:
     ],
 )
 def test_fields_that_the_api_does_not_define(message: dict[str, Any], known: bool) -> None:
-    """B11."""
     assert (strict.unknown_fields([message]) is None) == known
 
 
@@ -139,12 +136,10 @@ CAME_BACK = calling(call("call_0_0", extra_content={"signature": "s"}), reasonin
     ],
 )
 def test_fields_that_were_sent_must_come_back(message: dict[str, Any], passes: bool) -> None:
-    """B11."""
     assert (missing_fields([USER, message, result("call_0_0")], [("s", THINKING)]) is None) == passes
 
 
 def test_a_reply_that_came_at_a_later_attempt_must_come_back_like_any_other() -> None:
-    """B11."""
     sent = {"content": "x", "extra": {"reasoning_content": "hm"}}
     script = Script.model_validate(
         {"match": "hello", "replies": [{"attempts": [{"status": 500}, {"cut": True}, sent]}]}
@@ -155,7 +150,6 @@ def test_a_reply_that_came_at_a_later_attempt_must_come_back_like_any_other() ->
 
 
 def test_the_end_of_an_earlier_conversation_may_come_back_without_its_turns_with_calls() -> None:
-    """B11."""
     sent = {"content": "done", "extra": {"reasoning_content": "so"}}
     script = Script.model_validate({"match": "hello", "replies": [*THINKING.replies[:1], sent]})
     following = {"role": "user", "content": "something else"}
@@ -165,7 +159,6 @@ def test_the_end_of_an_earlier_conversation_may_come_back_without_its_turns_with
 
 
 def test_fields_of_an_earlier_conversation_must_come_back_too() -> None:
-    """B11."""
     lost = calling(call("call_0_0"))
     history = [USER, lost, result("call_0_0"), FINAL, {"role": "user", "content": "something else"}]
     assert missing_fields(history, [("s", THINKING)]) is not None
@@ -186,7 +179,6 @@ def test_fields_of_an_earlier_conversation_must_come_back_too() -> None:
     ],
 )
 def test_each_switch_refuses_its_own_kind(switches: Switches, messages: list[Any], code: str | None) -> None:
-    """B08, B20."""
     refused = refusal(switches, messages, 100, [("s", THINKING)])
     if code is None:
         assert refused is None

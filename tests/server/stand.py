@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lab import pids
-from lab.peers import Gate
 from lab.ports import all_free
 from lab.process import Process
 from lab.relay import Relay, Way
+from lab.remotes import Gate
 from lab.stack import Stack
 from lab.targets import PAWL, Addresses, Target
 from mocks.rows import EffectRow, GatePoint, RequestRow
@@ -205,7 +205,7 @@ class Held:
     def wait(self) -> None:
         """Until all are held; an assertion where they are not in time, because then the fault has not landed."""
         end = time.monotonic() + LANDS_S
-        while (held := self.gate.peer.json("GET", f"/gates/{self.gate.gate_id}?wait_s=1")["held"]) < self.times:
+        while (held := self.gate.remote.json("GET", f"/gates/{self.gate.gate_id}?wait_s=1")["held"]) < self.times:
             assert time.monotonic() < end, f"{held} of {self.times} requests were held"
             time.sleep(0.02)
 

@@ -4,7 +4,6 @@ from tests.server.world import World, call, calls
 
 
 def test_the_same_request_is_answered_from_the_record_and_another_is_refused(world: World) -> None:
-    """B47"""
     run_id, task = (
         world.run_id(),
         world.script(calls(call("send_email", to="a@b.test", subject="s", body=world.tag)), {"content": "ok"}),
@@ -19,7 +18,6 @@ def test_the_same_request_is_answered_from_the_record_and_another_is_refused(wor
 
 
 def test_a_further_pass_repeats_no_effect_that_is_done(world: World) -> None:
-    """B42"""
     reply = calls(call("charge_card", customer_id=world.tag, amount_cents=100, memo="first"))
     run_id, task = world.run_id(), world.script(reply, {"content": "ok"})
     assert world.run(run_id, task)["pass"] == 1
@@ -33,7 +31,6 @@ def test_a_further_pass_repeats_no_effect_that_is_done(world: World) -> None:
 
 
 def test_the_same_purchase_twice_in_a_turn_needs_an_approval_that_shows_the_first(world: World) -> None:
-    """B43, B06"""
     one = call("charge_card", customer_id=world.tag, amount_cents=100)
     run_id, task = world.run_id(), world.script(calls(one, one), {"content": "ok"})
     world.submit(run_id, task)
@@ -46,7 +43,6 @@ def test_the_same_purchase_twice_in_a_turn_needs_an_approval_that_shows_the_firs
 
 
 def test_a_killed_run_goes_on_when_it_is_submitted_again(world: World) -> None:
-    """B42"""
     run_id, task = (
         world.run_id(),
         world.script(calls(call("charge_card", customer_id=world.tag, amount_cents=100)), {"content": "ok"}),

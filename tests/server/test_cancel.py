@@ -1,17 +1,14 @@
 """A cancel, wherever the run is: it ends within seconds, starts nothing more, and loses no effect."""
 
-import threading
 import time
-from typing import Any
 
 import pytest
 
 from lab.process import wait_until
+from tests.server.cancelling import SOON_S, cancel, ends, quiet
+from tests.server.parking import waits_of
 from tests.server.stand import FOUND, KEYED, KINDS, ONCE, SET, Cell, Kind, Stand, Way
-from tests.server.test_parked import waits_of
-from tests.server.world import call, calls
 
-SOON_S = 5.0
 BACK_S = 15.0
 """For a worker that was away: it comes back to a busy machine."""
 
@@ -20,37 +17,11 @@ def name_of(kind: Kind) -> str:
     return kind.name
 
 
-def cancel(cell: Cell, **body: Any) -> None:
-    reply = cell.world.post(cell.run_id, "cancel", body)
-    assert reply.status_code == 200 and reply.json()["cancelling"] is True, reply.text
-
-
 def names_of(stand: Stand, cell: Cell) -> set[str | None]:
     return {row.get("name") for row in stand.journal(cell.invocation)}
 
 
-def ends(cell: Cell, wait_s: float = SOON_S) -> dict[str, Any]:
-    return cell.world.until(cell.run_id, "cancelled", "completed", "failed", wait_s=wait_s)
-
-
-def quiet(cell: Cell, model_requests: int, **more: Any) -> None:
-    """Nothing is asked of the model or the receiver any more, and the run's key is free."""
-    before = len(cell.requests())
-    time.sleep(0.7)
-    assert cell.world.model_requests(cell.run_id) == model_requests
-    assert len(cell.requests()) == before
-    task = f"task {cell.world.tag} {cell.run_id}."
-    again = cell.world.run(cell.run_id, task, timeout_s=SOON_S, **more)
-    assert (again["state"], again["replayed"]) == ("cancelled", True)
-
-
-def second(stand: Stand) -> dict[str, Any]:
-    """A further charge, which is above the limit."""
-    return calls(call("charge_card", customer_id=stand.tag, amount_cents=9000))
-
-
 def test_during_the_model_call(stand: Stand) -> None:
-    """B23"""
     gate = stand.model_gate("arrived", times=1)
     cell = stand.begin_one(KEYED)
     gate.wait()
@@ -65,7 +36,6 @@ def test_during_the_model_call(stand: Stand) -> None:
 
 @pytest.mark.parametrize("kind", [SET, KEYED, FOUND, ONCE], ids=lambda kind: kind.name)
 def test_while_an_effect_is_applied_and_not_answered(stand: Stand, kind: Kind) -> None:
-    """B23"""
     (gate,) = stand.gates("applied", kind)
     cell = stand.begin_one(kind)
     gate.wait()
@@ -81,7 +51,6 @@ def test_while_an_effect_is_applied_and_not_answered(stand: Stand, kind: Kind) -
     "kind", [KEYED, ONCE, *(pytest.param(kind, marks=pytest.mark.long) for kind in (SET, FOUND))], ids=name_of
 )
 def test_while_an_effect_is_applied_and_the_worker_dies(stand: Stand, kind: Kind) -> None:
-    """B23"""
     (gate,) = stand.gates("applied", kind)
     cell = stand.begin_one(kind)
     gate.wait()
@@ -99,7 +68,6 @@ def test_while_an_effect_is_applied_and_the_worker_dies(stand: Stand, kind: Kind
 
 
 def test_while_an_effect_is_under_way_that_is_never_answered(stand: Stand) -> None:
-    """B23"""
     stand.behave("sms", hang=True)
     cell = stand.begin_one(ONCE)
     stand.wait(cell.arrived, "the request")
@@ -109,7 +77,6 @@ def test_while_an_effect_is_under_way_that_is_never_answered(stand: Stand) -> No
 
 
 def test_between_the_seal_and_the_send(stand: Stand) -> None:
-    """B23"""
     gate = stand.model_gate("applied", times=1)
     cell = stand.begin_one(ONCE)
     gate.wait()
@@ -129,7 +96,6 @@ def test_between_the_seal_and_the_send(stand: Stand) -> None:
 
 
 def test_while_it_waits_for_an_approval_that_then_comes_too_late(stand: Stand) -> None:
-    """B23, B36"""
     grant = {"approve_above_cents": {"charge_card": -1}}
     cell = stand.begin_one(KEYED, grant=grant)
     waiting = stand.until(cell.run_id, "waiting_approval")
@@ -142,25 +108,7 @@ def test_while_it_waits_for_an_approval_that_then_comes_too_late(stand: Stand) -
     quiet(cell, model_requests=1, grant=grant)
 
 
-def test_an_approval_that_comes_too_late_does_not_count_in_a_further_pass(stand: Stand) -> None:
-    """B36"""
-    cell = stand.begin_one(KEYED, grant={"approve_above_cents": {"charge_card": -1}})
-    key = stand.until(cell.run_id, "waiting_approval")["questions"][0]["key"]
-    cancel(cell)
-    ends(cell)
-    assert stand.decide(cell.run_id, key, "approve").status_code == 409
-    task = f"task {stand.tag} {cell.run_id}."
-    grant = {"approve_above_cents": {"charge_card": -1}}
-    stand.submit(cell.run_id, task, again=2, grant=grant)
-    waiting = stand.until(cell.run_id, "waiting_approval")
-    assert waiting["questions"][0]["key"] == key and not cell.effects()
-    assert stand.decide(cell.run_id, key, "approve").status_code == 200
-    stand.until(cell.run_id, "completed")
-    assert cell.applied() == 1
-
-
 def test_while_it_waits_for_a_decision_on_an_unknown(stand: Stand) -> None:
-    """B23"""
     stand.behave("sms", lose_answer="after_commit", times=1)
     cell = stand.begin_one(ONCE)
     key = stand.until(cell.run_id, "outcome_unknown")["questions"][0]["key"]
@@ -175,7 +123,6 @@ def test_while_it_waits_for_a_decision_on_an_unknown(stand: Stand) -> None:
 
 @pytest.mark.parametrize("kind", [SET, KEYED, ONCE], ids=lambda kind: kind.name)
 def test_in_a_long_wait_for_the_receiver(stand: Stand, kind: Kind) -> None:
-    """B23"""
     stand.behave(kind.effect, answer={"status": 429, "headers": {"Retry-After": "600"}, "body": {}})
     cell = stand.begin_one(kind)
     waiting = stand.until(cell.run_id, "waiting_until")
@@ -187,7 +134,6 @@ def test_in_a_long_wait_for_the_receiver(stand: Stand, kind: Kind) -> None:
 
 
 def test_in_a_long_wait_for_the_model(stand: Stand) -> None:
-    """B23"""
     run_id = stand.run_id("limited")
     task = stand.script({"status": 429, "headers": {"Retry-After": "600"}}, name=run_id)
     cell = Cell(stand, KEYED, run_id, run_id, 0, stand.submit(run_id, task))
@@ -197,76 +143,7 @@ def test_in_a_long_wait_for_the_model(stand: Stand) -> None:
     quiet(cell, model_requests=1)
 
 
-def test_many_in_a_row(stand: Stand) -> None:
-    """B23"""
-    (gate,) = stand.gates("applied", KEYED)
-    cell = stand.begin_one(KEYED)
-    gate.wait()
-    for _ in range(5):
-        cancel(cell)
-    gate.release()
-    for _ in range(5):
-        assert stand.post(cell.run_id, "cancel", {}).status_code == 200
-    ended = ends(cell)
-    assert (ended["state"], [row["state"] for row in ended["ledger"]]) == ("cancelled", ["done"])
-    quiet(cell, model_requests=1)
-
-
-def test_an_undo_that_was_asked_for_is_not_forgotten_by_a_second_cancel(stand: Stand) -> None:
-    """B23"""
-    grant = {"approve_above_cents": {"charge_card": 8500}}
-    charge = stand.begin_one(KEYED, second(stand), grant=grant)
-    stand.until(charge.run_id, "waiting_approval")
-    gate = stand.stack.receiver.gate("refund", "applied")
-    cancel(charge, undo=True)
-    assert gate.wait_held(10)
-    cancel(charge)
-    cancel(charge)
-    gate.release()
-    ended = ends(charge)
-    assert "undone: charge_card" in ended["detail"]
-    assert [(row["state"], bool(row["undoes"])) for row in ended["ledger"]] == [
-        ("done", False),
-        ("done", True),
-        ("not_sent", False),
-    ]
-    (refund,) = stand.effects_of("refund", ended["ledger"][1]["key"])
-    assert refund["body"]["amount_cents"] == 1200
-
-
-def test_what_was_undone_is_made_again_only_where_a_person_approves(stand: Stand) -> None:
-    cell = stand.begin_one(KEYED, second(stand), grant={"approve_above_cents": {"charge_card": 8500}})
-    stand.until(cell.run_id, "waiting_approval")
-    cancel(cell, undo=True)
-    assert "undone: charge_card" in ends(cell)["detail"]
-    task = f"task {stand.tag} {cell.run_id}."
-    more = {"again": 2, "grant": {"approve_above_cents": {"charge_card": 8500}}}
-    assert stand.post(cell.run_id, "submit", {"task": task, **more}).status_code == 200
-    asked = stand.until(cell.run_id, "waiting_approval")["questions"]
-    assert [("made before and taken back" in question["text"]) for question in asked] == [True]
-    assert stand.decide(cell.run_id, asked[0]["key"], "approve").status_code == 200
-    stand.wait(lambda: cell.applied() == 2, "the charge that was approved")
-
-
-def test_two_at_once_one_of_which_asks_for_an_undo(stand: Stand) -> None:
-    grant = {"approve_above_cents": {"charge_card": 8500}}
-    cell = stand.begin_one(KEYED, second(stand), grant=grant)
-    stand.until(cell.run_id, "waiting_approval")
-    stand.a.freeze()
-    asked = [threading.Thread(target=stand.post, args=(cell.run_id, "cancel", body)) for body in ({"undo": True}, {})]
-    for thread in asked:
-        thread.start()
-        time.sleep(0.2)
-    stand.a.thaw()
-    for thread in asked:
-        thread.join()
-    ended = ends(cell)
-    assert "undone: charge_card" in ended["detail"], ended
-    assert len(stand.effects_of("refund", ended["ledger"][1]["key"])) == 1
-
-
 def test_a_receiver_s_409_is_not_taken_for_a_cancel(stand: Stand) -> None:
-    """B23, B38"""
     refusal = {"status": 409, "code": "conflict", "message": "cancelled", "store": False}
     for kind in KINDS:
         stand.behave(kind.effect, refuse=refusal, times=1)
@@ -279,7 +156,6 @@ def test_a_receiver_s_409_is_not_taken_for_a_cancel(stand: Stand) -> None:
 
 
 def test_together_with_a_receiver_that_says_409_in_flight(stand: Stand) -> None:
-    """B23, B38"""
     in_flight = {"error": {"code": "idempotency_in_flight", "message": "in progress"}}
     stand.behave("charge", answer={"status": 409, "body": in_flight})
     cell = stand.begin_one(KEYED)
@@ -292,7 +168,6 @@ def test_together_with_a_receiver_that_says_409_in_flight(stand: Stand) -> None:
 
 
 def test_while_no_worker_is_there(stand: Stand) -> None:
-    """B23"""
     (gate,) = stand.gates("applied", KEYED)
     cell = stand.begin_one(KEYED)
     gate.wait()
@@ -306,50 +181,7 @@ def test_while_no_worker_is_there(stand: Stand) -> None:
     quiet(cell, model_requests=1)
 
 
-def test_a_cancel_that_came_too_late_says_nothing_about_a_further_pass(stand: Stand) -> None:
-    (gate,) = stand.gates("applied", KEYED)
-    cell = stand.begin_one(KEYED)
-    gate.wait()
-    cancel(cell, undo=True)
-    gate.release()
-    assert "undone: charge_card" in ends(cell)["detail"]
-    task = f"task {stand.tag} {cell.run_id}."
-    model = stand.model_gate("arrived", times=1)
-    second = stand.submit(cell.run_id, task, again=2)
-    model.wait()
-    assert stand.stack.admin.call("PATCH", f"/invocations/{second}/cancel").is_success
-    ended = stand.wait(lambda: (s := stand.status(cell.run_id))["pass"] == 2 and s["state"] == "cancelled" and s, "end")
-    model.release()
-    assert "operator" in ended["detail"] and "undone" not in ended["detail"]
-
-
-def test_a_queued_repeat_does_not_start_it_again(stand: Stand) -> None:
-    """B23"""
-    gate = stand.model_gate("arrived", times=1)
-    cell = stand.begin_one(KEYED)
-    gate.wait()
-    answers: list[dict[str, Any]] = []
-    task = f"task {stand.tag} {cell.run_id}."
-    queued = threading.Thread(target=lambda: answers.append(stand.run(cell.run_id, task)))
-    queued.start()
-    time.sleep(0.3)
-    cancel(cell)
-    queued.join(SOON_S)
-    gate.release()
-    assert [(each["state"], each["replayed"]) for each in answers] == [("cancelled", True)]
-    assert not cell.effects()
-
-
-def test_what_has_ended_or_never_began_cannot_be_cancelled(stand: Stand) -> None:
-    cell = stand.begin_one(KEYED)
-    stand.until(cell.run_id, "completed")
-    assert stand.post(cell.run_id, "cancel", {}).json()["cancelling"] is False
-    assert stand.status(cell.run_id)["state"] == "completed"
-    assert stand.post("nobody", "cancel", {}).status_code == 404
-
-
 def test_a_run_that_was_killed_and_restarted_from_a_part_of_its_journal(stand: Stand) -> None:
-    """B23, B42"""
     cell = stand.begin_one(KEYED, grant={"approve_above_cents": {"charge_card": -1}})
     stand.until(cell.run_id, "waiting_approval")
     waits_of(stand, cell.invocation)

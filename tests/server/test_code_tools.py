@@ -36,7 +36,6 @@ def read(stand: Stand, subject: str) -> int:
 
 
 def test_whatever_a_tool_returns_its_effect_is_made_once_and_a_replay_tells_the_same(stand: Stand) -> None:
-    """B26"""
     kinds = list(VALUES)
     halves = [kinds[:KINDS_PER_TURN], kinds[KINDS_PER_TURN:]]
     for number, half in enumerate(halves):
@@ -67,7 +66,6 @@ def test_whatever_a_tool_returns_its_effect_is_made_once_and_a_replay_tells_the_
 
 @pytest.mark.parametrize("kind", RAISED)
 def test_whatever_a_tool_raises_the_run_comes_to_an_end_that_has_a_name(stand: Stand, kind: str) -> None:
-    """B13, B22, B33"""
     pid = stand.a.pid
     subject = f"{stand.tag}-{kind.replace(' ', '-')}"
     reading = ask(stand, "reads", call("raises_on_read", subject=subject, kind=kind))
@@ -88,7 +86,6 @@ def test_whatever_a_tool_raises_the_run_comes_to_an_end_that_has_a_name(stand: S
 
 
 def test_one_of_three_fails_without_a_word_and_the_others_are_answered(stand: Stand) -> None:
-    """B13"""
     subject = stand.tag
     run_id = ask(
         stand,
@@ -103,7 +100,6 @@ def test_one_of_three_fails_without_a_word_and_the_others_are_answered(stand: St
 
 
 def test_after_a_kill_only_what_had_not_ended_runs_again(stand: Stand) -> None:
-    """B13"""
     subject = stand.tag
     (gate,) = stand.gates("applied", ONCE)
     run_id = ask(
@@ -134,7 +130,6 @@ def results(stand: Stand, run_id: str) -> int:
 
 
 def test_a_cancel_during_the_slow_one_records_it_and_starts_nothing(stand: Stand) -> None:
-    """B13, B23, B29"""
     subject = stand.tag
     run_id = ask(
         stand,
@@ -159,7 +154,6 @@ def test_a_cancel_during_the_slow_one_records_it_and_starts_nothing(stand: Stand
     ],
 )
 def test_a_tool_that_swallows_everything_waits_for_its_approval_all_the_same(stand: Stand, form: str) -> None:
-    """B22"""
     run_id = ask(stand, form, call(f"swallows_{form}", subject=stand.tag))
     waiting = stand.until(run_id, "waiting_approval")
     stand.a.kill()
@@ -172,7 +166,6 @@ def test_a_tool_that_swallows_everything_waits_for_its_approval_all_the_same(sta
 
 
 def test_a_tool_that_swallows_its_cancellation_holds_up_nobody(stand: Stand) -> None:
-    """B22, B29"""
     run_id = ask(stand, "deaf", call("swallows_its_cancellation", subject=stand.tag, seconds=6))
     parked = stand.until(run_id, "outcome_unknown", wait_s=5)
     assert stand.decide(run_id, parked["questions"][0]["key"], "happened").status_code == 200
@@ -183,7 +176,6 @@ def test_a_tool_that_swallows_its_cancellation_holds_up_nobody(stand: Stand) -> 
 
 @pytest.mark.parametrize(("tool", "reads"), [("times_out_0", 1), ("times_out_1", 1), ("times_out_2", 2)])
 def test_attempts_of_a_tool_are_exact(stand: Stand, tool: str, reads: int) -> None:
-    """B33"""
     run_id = ask(stand, tool, call(tool, subject=f"{stand.tag}-{tool}"))
     stand.until(run_id, "completed")
     assert read(stand, f"{stand.tag}-{tool}") == reads
@@ -192,7 +184,6 @@ def test_attempts_of_a_tool_are_exact(stand: Stand, tool: str, reads: int) -> No
 
 @pytest.mark.long
 def test_sixty_runs_with_a_slow_tool_queue_and_none_fails(stand: Stand) -> None:
-    """B29"""
     waiting = ask(stand, "waits", call("swallows_bare", subject=f"{stand.tag}-waits"))
     key = stand.until(waiting, "waiting_approval")["questions"][0]["key"]
     runs = [ask(stand, f"slow-{n}", call("sleeps", subject=f"{stand.tag}-{n}-", seconds=4)) for n in range(60)]
@@ -207,7 +198,6 @@ def test_sixty_runs_with_a_slow_tool_queue_and_none_fails(stand: Stand) -> None:
 
 @pytest.mark.parametrize("tool", ["sleeps", "blocks_in_async"])
 def test_blocking_tools_hold_up_no_approval(stand: Stand, tool: str) -> None:
-    """B29"""
     waiting = ask(stand, "waits", call("swallows_bare", subject=f"{stand.tag}-waits"))
     key = stand.until(waiting, "waiting_approval")["questions"][0]["key"]
     runs = [ask(stand, f"blocks-{n}", call(tool, subject=f"{stand.tag}-{n}-", seconds=1.5)) for n in range(12)]

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lab.peers import Gate
+from lab.remotes import Gate
 from tests.server.world import World
 
 CALLS = 1_100

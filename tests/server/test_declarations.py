@@ -38,7 +38,6 @@ def world(tmp_path: Path) -> Iterator[World]:
 def test_a_tool_that_changed_is_asked_about_before_a_further_pass_goes_on(
     world: World, tmp_path: Path, what: str
 ) -> None:
-    """B04"""
     edits, sentence = CHANGES[what]
     run_id = world.run_id()
     task = world.script(calls(call("charge_card", customer_id=world.tag, amount_cents=100)), {"content": "paid"})

@@ -10,7 +10,6 @@ SEEN = ["str 'a text'", "Sum Sum(cents=7)", "dict {'cents': 7}"]
 
 
 def test_each_result_comes_back_as_its_own_type_also_after_a_crash(world: World) -> None:
-    """B28"""
     argv = (sys.executable, "-m", "tests.server.workers.defaults")
     target = replace(
         JOURNALED, name="defaults", argv=lambda _listen, _at: argv, env=lambda listen, _at: {"PAWL_LISTEN": listen}

@@ -79,7 +79,6 @@ WRONG = {
 
 
 def test_other_time_outs_than_restate_was_told_are_seen_and_register_tells_it(place: World) -> None:
-    """B18"""
     good, url = place.stack.workers[0].command, place.stack.url(place.stack.workers[0])
     env = {"PAWL_INACTIVITY_S": "50"}
     code, found = doctor(place, **env)
@@ -112,7 +111,6 @@ def test_what_is_wrong_turns_its_check_red_and_says_what_to_do(place: World, nam
 
 
 def test_a_port_that_somebody_else_has_is_named(place: World) -> None:
-    """B50"""
     with socket.create_server(("127.0.0.1", 0)) as other:
         listen = f"127.0.0.1:{other.getsockname()[1]}"
         code, found = doctor(place, PAWL_LISTEN=listen)
@@ -140,7 +138,6 @@ def test_a_wrong_setting_is_one_sentence_and_exit_code_2(place: World) -> None:
 
 
 def test_other_code_at_a_registered_address_turns_registration_red(place: World, tmp_path: Path) -> None:
-    """B25"""
     run_id = place.run_id()
     charge = calls(call("charge_card", customer_id=place.tag, amount_cents=500))
     always = {"approve_above_cents": {"charge_card": -1}}

@@ -38,7 +38,6 @@ BROKEN = {
 
 @pytest.mark.parametrize("arguments", BROKEN.values(), ids=BROKEN)
 def test_arguments_that_are_no_object_cost_their_own_call_only(edge: Edge, arguments: str) -> None:
-    """B01"""
     task = edge.script(calls(raw("send_email", arguments), ORDER), calls(mail(edge)), {"content": "done"})
     ended = edge.run(edge.run_id(), task)
     assert (ended["state"], ended["turns"]) == ("completed", 3)
@@ -50,7 +49,6 @@ def test_arguments_that_are_no_object_cost_their_own_call_only(edge: Edge, argum
 
 
 def test_the_third_reply_in_a_row_that_cannot_be_read_ends_the_run_and_a_crash_resets_nothing(edge: Edge) -> None:
-    """B01"""
     run_id, task = edge.run_id(), edge.script({**calls(raw("send_email", BROKEN["python"])), "delay_s": 0.5}, loop=True)
     edge.submit(run_id, task)
     edge.wait(lambda: len(edge.rows()) == 2, "the second request", run_id)
@@ -62,7 +60,6 @@ def test_the_third_reply_in_a_row_that_cannot_be_read_ends_the_run_and_a_crash_r
 
 @pytest.mark.parametrize("arguments", ["", "  ", None, ..., "null"], ids=["empty", "blank", "null", "absent", "text"])
 def test_no_arguments_are_an_empty_object_where_a_tool_takes_none(edge: Edge, arguments: Any) -> None:
-    """B02"""
     task = edge.script(calls(raw("list_invoices", arguments)), {"content": "done"})
     assert edge.run(edge.run_id(), task)["state"] == "completed"
     (told,) = edge.told()
@@ -73,7 +70,6 @@ def test_no_arguments_are_an_empty_object_where_a_tool_takes_none(edge: Edge, ar
 
 @pytest.mark.parametrize("arguments", ["", "  ", None, ...], ids=["empty", "blank", "null", "absent"])
 def test_no_arguments_are_a_sentence_that_names_the_fields_where_a_tool_needs_some(edge: Edge, arguments: Any) -> None:
-    """B02"""
     ended = edge.run(edge.run_id(), edge.script(calls(raw("send_email", arguments)), {"content": "done"}))
     (told,) = edge.told()
     assert all(field in told for field in MAIL)
@@ -82,7 +78,6 @@ def test_no_arguments_are_a_sentence_that_names_the_fields_where_a_tool_needs_so
 
 @pytest.mark.parametrize("name", ["get_date", "", "Look_Up_Order", "look_up_order ", "lösche!", None])
 def test_a_tool_that_is_not_there_is_an_answer_and_no_error(edge: Edge, name: Any) -> None:
-    """B04"""
     run_id, task = edge.run_id(), edge.script(calls(raw(name, "{}"), ORDER), {"content": "done"})
     assert edge.run(run_id, task)["state"] == "completed"
     none, order = edge.told()
@@ -92,7 +87,6 @@ def test_a_tool_that_is_not_there_is_an_answer_and_no_error(edge: Edge, name: An
 
 
 def test_a_tool_that_was_removed_while_the_run_waited_is_not_there(edge: Edge) -> None:
-    """B04"""
     pay = call("charge_card", customer_id=edge.tag, amount_cents=100)
     run_id, task = edge.run_id(), edge.script(calls(pay), calls(ORDER), {"content": "done"})
     edge.submit(run_id, task, grant={"approve_above_cents": {"charge_card": -1}})
@@ -120,7 +114,6 @@ CUT = {
 
 @pytest.mark.parametrize("reply", CUT.values(), ids=CUT)
 def test_nothing_of_a_reply_that_was_cut_off_runs(edge: Edge, reply: dict[str, Any]) -> None:
-    """B05"""
     both = {**reply, "tool_calls": [ORDER, *reply["tool_calls"]]}
     ended = edge.run(edge.run_id(), edge.script(both, loop=True))
     assert (ended["state"], ended["reason"], ended["turns"]) == ("failed", "output_truncated", 3)
@@ -139,7 +132,6 @@ REFUSALS = {
 
 @pytest.mark.parametrize("reply", REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_is_paid_once_and_the_session_goes_on(edge: Edge, reply: dict[str, Any]) -> None:
-    """B10"""
     edge.say("m1", edge.script(reply))
     first = edge.heard("m1")
     assert (first["state"], bool(first["reply"])) == ("refused", True)
@@ -157,7 +149,6 @@ THINKING = {
 
 
 def test_fields_that_must_come_back_come_back_after_a_crash_too(edge: Edge) -> None:
-    """B11"""
     edge.switch(require_fields=True)
     run_id, task = edge.run_id(), edge.script(THINKING, THINKING, {"content": "done"})
     order = edge.stack.receiver.gate("order", "applied")
@@ -172,13 +163,11 @@ def test_fields_that_must_come_back_come_back_after_a_crash_too(edge: Edge) -> N
 
 
 def test_reasoning_without_a_word_is_no_success(edge: Edge) -> None:
-    """B11"""
     ended = edge.run(edge.run_id(), edge.script({"content": "", "extra": {"reasoning_content": "hm"}}, loop=True))
     assert (ended["state"], ended["reason"], ended["turns"]) == ("failed", "model_output_invalid", 3)
 
 
 def test_the_same_call_for_ever_ends_at_the_limit_though_the_worker_is_killed_again_and_again(edge: Edge) -> None:
-    """B14"""
     run_id, task = edge.run_id(), edge.script({**calls(ORDER), "delay_s": 0.3}, loop=True)
     edge.submit(run_id, task, limits={"turns": 7})
     for turn in (3, 6):
@@ -191,7 +180,6 @@ def test_the_same_call_for_ever_ends_at_the_limit_though_the_worker_is_killed_ag
 
 
 def test_the_same_payment_for_ever_is_made_once(edge: Edge) -> None:
-    """B14"""
     pay = calls(call("charge_card", customer_id=edge.tag, amount_cents=100))
     run_id, task = edge.run_id(), edge.script(pay, loop=True)
     edge.submit(run_id, task, limits={"turns": 6})
@@ -208,7 +196,6 @@ def test_the_same_payment_for_ever_is_made_once(edge: Edge) -> None:
 
 @served_with(model_max_output_tokens="64")
 def test_a_reply_that_used_all_its_tokens_changes_nothing(edge: Edge) -> None:
-    """B05"""
     usage = {"prompt_tokens": 9, "completion_tokens": 64, "total_tokens": 73}
     full = {**calls(ORDER, raw("charge_card", WHOLE)), "finish_reason": "tool_calls", "usage": usage}
     ended = edge.run(edge.run_id(), edge.script(full, {"content": "done"}))
@@ -224,7 +211,6 @@ def test_a_reply_that_used_all_its_tokens_changes_nothing(edge: Edge) -> None:
     ids=["kept", "left out"],
 )
 def test_unknown_fields_stay_away_from_a_provider_that_refuses_them(edge: Edge, state: str, reason: str) -> None:
-    """B11"""
     edge.switch(reject_unknown_fields=True)
     ended = edge.run(edge.run_id(), edge.script(THINKING, {"content": "done"}))
     assert (ended["state"], ended["reason"]) == (state, reason)
@@ -252,7 +238,6 @@ ECHOES = (
 def test_empty_content_goes_back_as_the_provider_takes_it_or_costs_one_request(
     edge: Edge, taken: list[str], refused: str | None
 ) -> None:
-    """B08"""
     for name in taken:
         edge.switch(**{name: True})
         ended = edge.run(edge.run_id(), edge.script(*ECHOES, name=name))

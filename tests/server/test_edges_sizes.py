@@ -23,7 +23,6 @@ def answer(edge: Edge, raw: bytes) -> None:
 
 
 def test_a_result_of_five_megabytes_is_cut_and_says_how_to_ask_for_less(edge: Edge) -> None:
-    """B20"""
     answer(edge, json.dumps({"items": ["x" * 99] * 50_000}).encode())
     ended = edge.run(edge.run_id(), edge.script(order(), DONE))
     (told,) = edge.told()
@@ -33,7 +32,6 @@ def test_a_result_of_five_megabytes_is_cut_and_says_how_to_ask_for_less(edge: Ed
 
 
 def test_a_result_is_not_cut_inside_a_character(edge: Edge) -> None:
-    """B52"""
     answer(edge, json.dumps({"text": "😀" * 20_000}, ensure_ascii=False).encode())
     edge.run(edge.run_id(), edge.script(order(), DONE))
     (told,) = edge.told()
@@ -41,7 +39,6 @@ def test_a_result_is_not_cut_inside_a_character(edge: Edge) -> None:
 
 
 def test_a_conversation_that_is_too_long_is_shortened_once_and_goes_on(edge: Edge) -> None:
-    """B20"""
     answer(edge, json.dumps({"text": "y" * 20_000}).encode())
     edge.switch(max_request_bytes=70_000)
     before = len(edge.stack.model.requests())
@@ -55,7 +52,6 @@ def test_a_conversation_that_is_too_long_is_shortened_once_and_goes_on(edge: Edg
 
 
 def test_a_conversation_that_never_fits_costs_two_requests_and_the_session_goes_on(edge: Edge) -> None:
-    """B20"""
     edge.switch(max_request_bytes=500)
     before = len(edge.stack.model.requests())
     edge.say("m1", edge.script(DONE))
@@ -86,7 +82,6 @@ POISON = {
 
 @pytest.mark.parametrize(("raw", "shown"), POISON.values(), ids=POISON)
 def test_what_a_receiver_says_is_cleaned_once_and_the_next_message_works(edge: Edge, raw: bytes, shown: str) -> None:
-    """B52"""
     answer(edge, raw)
     edge.say("m1", edge.script(order(), DONE))
     assert edge.heard("m1")["state"] == "completed"
@@ -98,7 +93,6 @@ def test_what_a_receiver_says_is_cleaned_once_and_the_next_message_works(edge: E
 
 
 def test_a_replay_says_the_same_in_the_same_bytes(edge: Edge) -> None:
-    """B52, B20"""
     answer(edge, b'{"note": "\xff \\ud83d", "n": NaN, "more": "' + b"\xf0\x9f\x98\x80" * 20_000 + b'"}')
     run_id, task = edge.run_id(), edge.script(order(), {**DONE, "delay_s": 1})
     edge.submit(run_id, task)
@@ -114,7 +108,6 @@ CLEAN = "a \ufffd b "
 
 
 def test_arguments_are_cleaned_before_they_are_approved_and_what_was_approved_is_sent(edge: Edge) -> None:
-    """B52"""
     mail = {"to": "a@b.test", "subject": TEXT, "body": TEXT}
     fields = f'{{"n": NaN, "i": Infinity, "e": 1e400, "b": {HUGE}, "t": {json.dumps(TEXT)}}}'
     crm = {"name": "update_crm", "arguments": f'{{"customer_id": "{edge.tag}", "fields": {fields}}}'}
@@ -135,7 +128,6 @@ def test_arguments_are_cleaned_before_they_are_approved_and_what_was_approved_is
 
 
 def test_what_was_approved_is_what_is_sent_byte_for_byte(edge: Edge) -> None:
-    """B52"""
     arguments = {"to": "a@b.test", "subject": TEXT, "body": edge.tag}
     run_id, task = edge.run_id(), edge.script(calls({"name": "send_email", "arguments": json.dumps(arguments)}), DONE)
     edge.submit(run_id, task, grant={"approve_above_cents": {"send_email": -1}})

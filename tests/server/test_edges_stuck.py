@@ -31,7 +31,6 @@ def pawl(edge: Edge, *words: str) -> Any:
 
 
 def test_a_read_that_always_raises_is_called_once_and_the_model_is_told(edge: Edge) -> None:
-    """B33"""
     run_id, task = edge.run_id(), edge.script(calls(call("mistaken_read", who=edge.tag)), DONE)
     assert edge.run(run_id, task)["state"] == "completed"
     assert asked(edge, edge.tag) == 1
@@ -40,7 +39,6 @@ def test_a_read_that_always_raises_is_called_once_and_the_model_is_told(edge: Ed
 
 
 def test_a_write_that_always_raises_is_called_as_often_as_it_may_be(edge: Edge) -> None:
-    """B33"""
     task = edge.script(calls(call("mistaken_write", who=edge.tag)), DONE)
     ended = edge.run(edge.run_id(), task, unknown="tell")
     (row,) = ended["ledger"]
@@ -69,7 +67,6 @@ def mistaken(edge: Edge, mistake: str) -> Iterator[None]:
 
 
 def test_a_bug_behind_a_reply_is_seen_and_a_mended_worker_goes_on_from_there(edge: Edge) -> None:
-    """B33"""
     run_id = edge.run_id()
     task = edge.script(calls(call("charge_card", customer_id=edge.tag, amount_cents=100)), DONE)
     with mistaken(edge, "turn"):
@@ -98,7 +95,6 @@ TURNS = 300
 @pytest.mark.timeout(600)
 @served_with(max_turns="400", max_calls="1000", max_tokens="100000000", history_bytes="200000")
 def test_three_hundred_turns_with_a_strict_model_and_a_kill_in_the_middle(edge: Edge) -> None:
-    """B20"""
     run_id = edge.run_id()
     replies = [
         calls(call("look_up_order", order_id=str(number)), call("look_up_order", order_id=f"missing{number}"))
@@ -120,7 +116,6 @@ def test_three_hundred_turns_with_a_strict_model_and_a_kill_in_the_middle(edge: 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_session_of_three_hundred_messages_with_a_strict_model(edge: Edge) -> None:
-    """B20"""
     made = calls(call("look_up_order", order_id="5"), call("look_up_order", order_id="6"))
     task = edge.script(made, {"content": "It is delivered. " + "z" * 500})
     for number in range(TURNS):

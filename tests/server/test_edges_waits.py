@@ -46,7 +46,6 @@ WAITS = {
 def test_no_request_leaves_before_the_time_that_the_provider_names(
     edge: Edge, headers: dict[str, str], least_s: float
 ) -> None:
-    """B15"""
     named = {name: in_seconds(3) if "in" in value else value for name, value in headers.items()}
     run_id, task = edge.run_id(), edge.script(then(error(429, **named), DONE))
     edge.submit(run_id, task)
@@ -59,14 +58,12 @@ def test_no_request_leaves_before_the_time_that_the_provider_names(
 
 @pytest.mark.parametrize("value", ["-1", "abc", "0", "", "1e3", in_seconds(-60)])
 def test_a_wait_that_makes_no_sense_is_the_ordinary_one(edge: Edge, value: str) -> None:
-    """B15"""
     edge.run(edge.run_id(), edge.script(then(error(429, retry_after=value), DONE)), timeout_s=5)
     (gap,) = gaps(edge)
     assert 0.05 <= gap < 3
 
 
 def test_the_wait_outlives_the_worker(edge: Edge) -> None:
-    """B15"""
     run_id, task = edge.run_id(), edge.script(then(error(429, retry_after="4"), DONE))
     edge.submit(run_id, task)
     edge.until(run_id, "waiting_until")
@@ -77,7 +74,6 @@ def test_the_wait_outlives_the_worker(edge: Edge) -> None:
 
 
 def test_a_wait_beyond_the_budget_ends_the_run_at_once(edge: Edge) -> None:
-    """B15"""
     ended = edge.run(edge.run_id(), edge.script(error(429, retry_after="20000")), timeout_s=5)
     assert (ended["state"], ended["reason"], len(edge.rows())) == ("failed", "rate_limited", 1)
     assert "20000 s" in ended["detail"] and "14400 s are left" in ended["detail"]
@@ -100,7 +96,6 @@ FINAL = {
 def test_what_cannot_succeed_costs_one_request_and_the_run_id_is_free(
     edge: Edge, reply: dict[str, Any], reason: str
 ) -> None:
-    """B16"""
     run_id, task = edge.run_id(), edge.script(then(reply, DONE))
     began = time.monotonic()
     ended = edge.run(run_id, task, timeout_s=5)
@@ -125,7 +120,6 @@ FAILING = {
 
 @pytest.mark.parametrize("reply", FAILING.values(), ids=FAILING)
 def test_n_attempts_are_n_requests_to_the_model(edge: Edge, reply: dict[str, Any]) -> None:
-    """B17"""
     ended = edge.run(edge.run_id(), edge.script(reply), timeout_s=15)
     assert (ended["state"], len(edge.rows())) == ("failed", 3)
     assert ended["reason"] in ("model_unavailable", "no_answer", "rate_limited")
@@ -133,7 +127,6 @@ def test_n_attempts_are_n_requests_to_the_model(edge: Edge, reply: dict[str, Any
 
 
 def test_a_model_that_nobody_serves_is_asked_three_times(edge: Edge) -> None:
-    """B17"""
     task = edge.script(DONE)
     edge.stack.model_process.kill()
     ended = edge.run(edge.run_id(), task, timeout_s=15)
@@ -142,7 +135,6 @@ def test_a_model_that_nobody_serves_is_asked_three_times(edge: Edge) -> None:
 
 
 def test_a_crash_adds_one_request_at_most(edge: Edge) -> None:
-    """B17"""
     run_id, task = edge.run_id(), edge.script({"status": 500, "delay_s": 0.4})
     edge.submit(run_id, task)
     edge.wait(lambda: len(edge.rows()) == 2, "the second request", run_id)
@@ -170,7 +162,6 @@ ATTEMPTS = {"pay_0": 1, "pay_1": 1, "pay_2": 2, "pay_quick": 3, "charge_card": 3
 @pytest.mark.long
 @pytest.mark.parametrize("behaviour", [{"fail": {"status": 500}}, {"lose_answer": "before_commit"}])
 def test_n_attempts_are_n_requests_to_the_receiver(edge: Edge, behaviour: dict[str, Any]) -> None:
-    """B17, B33"""
     edge.behave("*", **behaviour)
     runs = {name: edge.run_id(name) for name in ATTEMPTS}
     for name, run_id in runs.items():
@@ -186,7 +177,6 @@ def test_n_attempts_are_n_requests_to_the_receiver(edge: Edge, behaviour: dict[s
 
 
 def test_a_receiver_that_nobody_serves_did_nothing_and_the_model_is_told(edge: Edge) -> None:
-    """B17"""
     task = pay(edge, "pay_quick")
     edge.stack.receiver_process.kill()
     ended = edge.run(edge.run_id(), task, timeout_s=15)
@@ -205,7 +195,6 @@ SLOW: dict[str, dict[str, Any]] = {
 
 @served_with(model_deadline_s="1.5")
 def test_a_model_that_does_not_answer_in_time_is_asked_again_and_never_beside_itself(edge: Edge) -> None:
-    """B18"""
     runs = {name: edge.run_id() for name in SLOW}
     for name, run_id in runs.items():
         edge.submit(run_id, edge.script(then(SLOW[name], DONE), name=name))
@@ -234,7 +223,6 @@ SLUGGISH = {
 def test_a_receiver_that_does_not_answer_in_time_is_asked_again_with_the_same_bytes(
     edge: Edge, behaviour: dict[str, Any]
 ) -> None:
-    """B18"""
     edge.behave("charge", **behaviour, times=1)
     ended = edge.run(edge.run_id(), pay(edge, "pay_quick"))
     rows = edge.requests(ended)
@@ -253,7 +241,6 @@ def test_a_receiver_that_does_not_answer_in_time_is_asked_again_with_the_same_by
     ids=["none", "one", "two"],
 )
 def test_attempts_of_none_one_and_two_at_the_model(edge: Edge, requests: int) -> None:
-    """B33"""
     ended = edge.run(edge.run_id(), edge.script({"status": 500}), timeout_s=10)
     assert (ended["reason"], len(edge.rows())) == ("model_unavailable", requests)
 
@@ -261,7 +248,6 @@ def test_attempts_of_none_one_and_two_at_the_model(edge: Edge, requests: int) ->
 @pytest.mark.long
 @served_with(inactivity_s="10")
 def test_a_run_that_waits_for_hours_holds_no_worker_and_can_be_cancelled(edge: Edge) -> None:
-    """B15"""
     run_id = edge.run_id()
     invocation = edge.submit(run_id, edge.script(then(error(429, retry_after="7200"), DONE)))
     waiting = edge.until(run_id, "waiting_until")

@@ -39,7 +39,6 @@ def performed(place: tuple[Stack, Relay]) -> Performed:
     "name", [pytest.param(name, marks=[pytest.mark.long] if known.long else []) for name, known in FAULTS.items()]
 )
 def test_an_effect_is_made_once_or_a_person_is_asked(performed: Performed, name: str, kind: Kind) -> None:
-    """B45. The frozen ones and the one that is cut off are B30, the errors that the receiver stores B39."""
     cell = performed.cell(name, kind)
     judge(cell, FAULTS[name].expected[KINDS.index(kind)])
 
@@ -50,7 +49,6 @@ def test_an_effect_is_made_once_or_a_person_is_asked(performed: Performed, name:
 def test_a_kill_of_the_worker_at_any_point_doubles_no_refund_and_no_mail(
     performed: Performed, name: str, kind: Kind
 ) -> None:
-    """B45"""
     judge(performed.cell(name, kind, MORE_KEYED), FAULTS[name].expected[KINDS.index(KEYED)])
 
 
@@ -121,7 +119,7 @@ def assert_well_made(cell: Cell, status: dict[str, Any]) -> None:
 
 
 def test_a_receiver_that_ignores_keys_shows_two(stand: Stand) -> None:
-    """B45: the judge can fail."""
+    """So the judge can fail."""
     stand.behave("charge", ignore_keys=True)
     cell = killed_at(stand, "applied")[KEYED]
     status = stand.until(cell.run_id, "completed")

@@ -26,7 +26,6 @@ def charges(world: World, subject: str) -> int:
 
 
 def test_many_who_start_the_same_run_at_once_get_the_same_one(world: World) -> None:
-    """B47"""
     run_id, task = paying(world, "many")
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda _: world.run(run_id, task), range(16)))
@@ -36,7 +35,6 @@ def test_many_who_start_the_same_run_at_once_get_the_same_one(world: World) -> N
 
 
 def test_a_hundred_submits_and_runs_mixed_start_it_once(world: World) -> None:
-    """B47"""
     run_id, task = paying(world, "mixed")
 
     def ask(number: int) -> Any:
@@ -55,7 +53,6 @@ def test_a_hundred_submits_and_runs_mixed_start_it_once(world: World) -> None:
 
 
 def test_another_task_under_the_same_id_is_refused_whatever_the_run_is_doing(stand: Stand) -> None:
-    """B47"""
     gate = stand.model_gate("arrived", times=1)
     cell = stand.begin_one(KEYED)
     gate.wait()
@@ -78,7 +75,6 @@ def test_another_task_under_the_same_id_is_refused_whatever_the_run_is_doing(sta
 
 
 def test_a_failed_run_stays_failed_and_says_how_to_start_anew(world: World) -> None:
-    """B47"""
     run_id = world.run_id("fails")
     task = world.script({"status": 401, "body": {"error": {"message": "no"}}}, name=run_id)
     first, again = world.run(run_id, task), world.run(run_id, task)
@@ -94,7 +90,6 @@ def test_a_failed_run_stays_failed_and_says_how_to_start_anew(world: World) -> N
 
 
 def test_the_command_line_shows_how_to_start_anew(world: World) -> None:
-    """B47"""
     run_id = world.run_id("pasted")
     task = world.script({"status": 401, "body": {"error": {"message": "no"}}}, name=run_id)
     at = {"PAWL_INGRESS": world.stack.at.ingress, "PAWL_ADMIN": world.stack.at.admin}
@@ -123,7 +118,6 @@ def test_what_is_no_run_id_is_refused_by_every_handler(world: World, key: str) -
 
 @pytest.mark.parametrize("again", [0, 1, -1, 3, 2.5])
 def test_a_pass_that_is_not_the_next_is_refused(world: World, again: Any) -> None:
-    """B42"""
     run_id, task = paying(world, "passes")
     world.run(run_id, task)
     reply = world.post(run_id, "run", {"task": task, "again": again})
@@ -132,7 +126,6 @@ def test_a_pass_that_is_not_the_next_is_refused(world: World, again: Any) -> Non
 
 
 def test_restate_s_own_idempotency_key_hides_nothing(world: World) -> None:
-    """B42, B47"""
     run_id, task = paying(world, "header")
     url, headers = f"/Agent/{run_id}/run", {"idempotency-key": f"{world.tag}-k"}
     client = world.stack.ingress._client
@@ -142,7 +135,6 @@ def test_restate_s_own_idempotency_key_hides_nothing(world: World) -> None:
 
 
 def test_a_submit_whose_answer_is_lost_can_be_repeated(stand: Stand) -> None:
-    """B47"""
     run_id, task = paying(stand, "lost")
     stand.relay.hold(Way.TO_SERVER, after=1)
     lost = threading.Thread(target=stand.post, args=(run_id, "submit", {"task": task}))

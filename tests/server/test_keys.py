@@ -30,7 +30,6 @@ def histories(stand: Stand, ended: dict[str, Any]) -> list[list[dict[str, Any]]]
 
 
 def test_calls_that_share_an_id_are_calls_of_their_own(stand: Stand) -> None:
-    """B06"""
     ended = run(
         stand,
         calls({**pay(f"{stand.tag}-a"), "id": "call_1"}, {**pay(f"{stand.tag}-b"), "id": "call_1"}),
@@ -47,7 +46,6 @@ def test_calls_that_share_an_id_are_calls_of_their_own(stand: Stand) -> None:
 
 @pytest.mark.parametrize("repeats", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_an_id_that_comes_back_after_a_crash_is_no_other_key(stand: Stand, repeats: int) -> None:
-    """B06"""
     gate = stand.stack.receiver.gate("charge", "applied")
     made = [{**pay(f"{stand.tag}-{n}"), "id": "x"} for n in range(repeats)]
     run_id = stand.run_id("ids")
@@ -68,7 +66,6 @@ def test_an_id_that_comes_back_after_a_crash_is_no_other_key(stand: Stand, repea
 
 
 def test_bytes_that_are_other_ones_each_time_are_fixed_before_they_leave(stand: Stand) -> None:
-    """B37, B41"""
     gate = stand.stack.receiver.gate("charge", "applied")
     run_id = stand.run_id("whim")
     whim = call("charge_with_a_whim", customer_id=stand.tag, **MONEY)
@@ -98,7 +95,6 @@ def test_bytes_that_are_other_ones_each_time_are_fixed_before_they_leave(stand: 
     ids=lambda refusal: str(refusal["status"]),
 )
 def test_a_key_that_somebody_used_for_another_body_is_our_mistake(stand: Stand, refusal: dict[str, Any]) -> None:
-    """B37"""
     arrived = stand.stack.receiver.gate("charge", "arrived")
     cell = stand.begin_one(KEYED)
     assert arrived.wait_held(10)
@@ -121,7 +117,6 @@ def test_a_key_that_somebody_used_for_another_body_is_our_mistake(stand: Stand, 
 
 
 def test_a_receiver_that_works_on_it_is_waited_for(stand: Stand) -> None:
-    """B38"""
     stand.behave("charge", slow_ms=1500, times=1)
     cell = stand.begin_one(KEYED)
     stand.wait(cell.arrived, "the request")
@@ -134,7 +129,6 @@ def test_a_receiver_that_works_on_it_is_waited_for(stand: Stand) -> None:
 
 
 def test_a_run_that_was_paused_beyond_the_key_s_lifetime_asks_before_it_sends(stand: Stand) -> None:
-    """B40"""
     stand.behave("charge", key_lifetime_s=2)
     worker = stand.third({"PAWL_KEY_LIFETIME_S": "2"})
     stand.lead_to(worker)
@@ -159,7 +153,6 @@ def of_server(stand: Stand, invocation: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["key", "idempotency_key", "Idempotency-Key", "idempotencyKey"])
 def test_a_key_that_the_model_makes_up_goes_nowhere(stand: Stand, name: str) -> None:
-    """B41"""
     ended = run(
         stand, calls(pay(stand.tag, **{name: "made-up-1"})), calls(pay(f"{stand.tag}-b", **{name: "made-up-2"}))
     )
@@ -171,7 +164,7 @@ def test_a_key_that_the_model_makes_up_goes_nowhere(stand: Stand, name: str) -> 
 
 
 def test_no_key_ever_reaches_the_model(stand: Stand) -> None:
-    """B41: receivers send the key back, and a further pass is told of what was done."""
+    """Receivers send the key back, and a further pass is told of what was done."""
     run_id = stand.run_id("unseen")
     replies = (
         calls(pay(stand.tag), call("send_email", to="ada@example.test", subject="s", body=stand.tag)),
@@ -188,7 +181,6 @@ def test_no_key_ever_reaches_the_model(stand: Stand) -> None:
 
 
 def test_a_key_holds_nothing_about_anybody(stand: Stand) -> None:
-    """B41"""
     ended = run(stand, calls(call("send_email", to="ada@example.test", subject="s", body=stand.tag)))
     (key,) = {row["key"] for row in stand.requests(ended)}
     assert UUID(str(key)).version == 5 and len(str(key)) <= 255
@@ -197,7 +189,6 @@ def test_a_key_holds_nothing_about_anybody(stand: Stand) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("again", ["the same", "reworded", "written otherwise"])
 def test_what_is_unknown_is_not_asked_for_under_another_key(stand: Stand, again: str) -> None:
-    """B43"""
     stand.behave("charge", lose_answer="after_commit")
     stand.behave("find_charge", fail={"status": 500})
     second = {
@@ -215,7 +206,6 @@ def test_what_is_unknown_is_not_asked_for_under_another_key(stand: Stand, again:
 
 
 def test_money_with_decimals_is_refused_and_not_guessed(stand: Stand) -> None:
-    """B43"""
     ended = run(
         stand,
         calls(pay(stand.tag, amount_cents=100.5)),
@@ -226,7 +216,6 @@ def test_money_with_decimals_is_refused_and_not_guessed(stand: Stand) -> None:
 
 
 def test_a_whole_number_is_the_same_however_it_is_written(stand: Stand) -> None:
-    """B43"""
     run_id = stand.run_id("whole")
     one, other = pay(stand.tag, amount_cents=100), pay(stand.tag)
     other["arguments"] = json.dumps(other["arguments"]).replace("1200", "100.0")
@@ -237,7 +226,6 @@ def test_a_whole_number_is_the_same_however_it_is_written(stand: Stand) -> None:
 
 
 def test_a_genuine_second_purchase_in_a_later_turn_is_made_after_an_approval(stand: Stand) -> None:
-    """B43"""
     run_id = stand.run_id("twice")
     stand.submit(run_id, stand.script(calls(pay(stand.tag)), calls(pay(stand.tag)), {"content": "done"}, name=run_id))
     waiting = stand.until(run_id, "waiting_approval")
@@ -253,7 +241,6 @@ def test_a_genuine_second_purchase_in_a_later_turn_is_made_after_an_approval(sta
 def test_a_run_that_failed_after_its_effect_makes_none_when_it_is_restarted(
     stand: Stand, prefix: int | None, clicks: int
 ) -> None:
-    """B42"""
     run_id = stand.run_id("failed")
     task = stand.script(calls(pay(stand.tag)), {"status": 401, "body": {"error": {"message": "no"}}}, name=run_id)
     first = stand.submit(run_id, task)

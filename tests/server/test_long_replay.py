@@ -70,7 +70,6 @@ def wordy(world: World, size_bytes: int) -> str:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_run_of_three_hundred_turns_is_replayed_after_a_kill(world: World) -> None:
-    """B32"""
     run_id, worker = world.run_id(), world.stack.workers[0]
     world.submit(run_id, wordy(world, TURN_BYTES), limits={"turns": 300})
     world.wait(lambda: turns(world, run_id) >= 290, "290 turns", run_id, 600)
@@ -94,7 +93,6 @@ def test_a_run_of_three_hundred_turns_is_replayed_after_a_kill(world: World) -> 
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_connection_that_is_cut_in_the_middle_of_a_replay_is_one_try_more(tmp_path: Path) -> None:
-    """B32"""
     ports = all_free()
     with (
         Relay(ports.worker) as relay,
@@ -124,7 +122,6 @@ def test_a_connection_that_is_cut_in_the_middle_of_a_replay_is_one_try_more(tmp_
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_twenty_long_runs_at_once_are_replayed_after_a_kill(world: World) -> None:
-    """B32"""
     worker, task = world.stack.workers[0], wordy(world, 20_000)
     runs = [world.run_id() for _ in range(20)]
     for run_id in runs:

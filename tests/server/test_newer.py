@@ -91,7 +91,6 @@ def test_a_row_that_newer_code_wrote_holds_the_run_and_is_never_answered_from(wo
 
 
 def test_it_goes_on_by_itself_when_the_newer_code_is_back(world: World, tmp_path: Path) -> None:
-    """B24"""
     worker = world.stack.workers[0]
     put_in_place(worker, edition(tmp_path / "v2", NEWER))
     pay = calls(call("charge_card", customer_id=world.tag, amount_cents=100))
@@ -107,7 +106,6 @@ def test_it_goes_on_by_itself_when_the_newer_code_is_back(world: World, tmp_path
 
 
 def test_or_is_resumed_on_the_newer_code_at_an_address_of_its_own(world: World, tmp_path: Path) -> None:
-    """B24"""
     second = world.stack.add_worker(target(edition(tmp_path / "v2", NEWER)), QUICK, known_as="")
     first = world.stack.url(world.stack.workers[0])
     assert says(world.stack, "register", "--worker", world.stack.url(second)).returncode == 0

@@ -24,7 +24,6 @@ def can_rename() -> bool:
 
 @pytest.mark.skipif(not can_rename(), reason="no host name of one's own can be set here")
 def test_a_parked_run_goes_on_after_the_host_has_another_name(tmp_path: Path) -> None:
-    """B49"""
     with Stack(tmp_path / "stack", worker_env=QUICK) as stack:
         world = World(stack, 1)
         charge = calls(call("charge_card", customer_id=world.tag, amount_cents=500))

@@ -40,7 +40,6 @@ def begin(stack: Stack, worker: Process | None = None) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("late", ["the worker", "the server", "both"])
 def test_registration_waits_for_what_comes_late(stack: Stack, late: str) -> None:
-    """B50"""
     parts = {"the worker": [stack.workers[0]], "the server": [stack.server], "both": [stack.workers[0], stack.server]}
     for process in parts[late]:
         assert process.end()
@@ -57,7 +56,6 @@ def test_registration_waits_for_what_comes_late(stack: Stack, late: str) -> None
 
 
 def test_two_registrations_at_once_are_one(stack: Stack) -> None:
-    """B25"""
     worker = stack.add_worker(replace(PAWL, register=lambda _at, _worker: None), QUICK, known_as="")
     both = [begin(stack, worker) for _ in range(2)]
     for each in both:
@@ -69,7 +67,6 @@ def test_two_registrations_at_once_are_one(stack: Stack) -> None:
 
 
 def test_where_nothing_is_the_wait_ends_with_host_port_and_cause(stack: Stack, tmp_path: Path) -> None:
-    """B50"""
     port = free_port()
     began = time.monotonic()
     no_server = says(
@@ -89,28 +86,24 @@ def test_where_nothing_is_the_wait_ends_with_host_port_and_cause(stack: Stack, t
 
 
 def test_an_address_without_a_scheme_is_refused_before_anything_is_asked(stack: Stack) -> None:
-    """B50"""
     said = says(stack, "register", "--worker", "127.0.0.1:9080")
     assert said.returncode == 2
     assert mentions(said, ["'127.0.0.1:9080'", "http://"])
 
 
 def test_a_host_that_nobody_knows_is_named(stack: Stack) -> None:
-    """B50"""
     said = says(stack, "register", "--worker", "http://worker.invalid:9080", "--wait", "1")
     assert said.returncode == 1
     assert mentions(said, ["worker.invalid:9080", "lookup"]), said.stderr
 
 
 def test_a_server_that_speaks_only_http_1_is_named(stack: Stack) -> None:
-    """B50"""
     said = says(stack, "register", "--worker", stack.at.receiver, "--wait", str(WAIT_S))
     assert said.returncode == 1
     assert mentions(said, [stack.at.receiver, "HTTP1.1"]), said.stderr
 
 
 def test_a_worker_whose_port_is_taken_says_so_and_ends(stack: Stack) -> None:
-    """B50"""
     worker = stack.workers[0]
     said = subprocess.run(
         [sys.executable, "-m", "services"],

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from lab.peers import Peer
 from lab.ports import HOST, free_port
 from lab.process import Command, Process
+from lab.remotes import Remote
 from tests.server.edge import Edge
 from tests.server.world import call, calls
 
@@ -33,22 +33,22 @@ def needs(name: str) -> pytest.MarkDecorator:
 
 
 @contextmanager
-def serving(name: str, folder: Path, config: Any, ready: str, env: Mapping[str, str]) -> Iterator[Peer]:
+def serving(name: str, folder: Path, config: Any, ready: str, env: Mapping[str, str]) -> Iterator[Remote]:
     """The server of this name on a free port, with its configuration in a file."""
     port, written = free_port(), folder / f"{name}.yaml"
     # Every JSON is YAML.
     written.write_text(json.dumps(config))
     words = ("serve",) if name == "fakellm" else ()
     argv = (name, *words, "--host", HOST, "--port", str(port), "--config", str(written))
-    peer = Peer(name, f"http://{HOST}:{port}")
+    remote = Remote(name, f"http://{HOST}:{port}")
     own = {"HOME": str(folder), **env}
-    process = Process(Command(name, argv, own, folder / f"{name}.log", port, lambda: peer.answers(ready), START_S))
+    process = Process(Command(name, argv, own, folder / f"{name}.log", port, lambda: remote.answers(ready), START_S))
     try:
         process.start()
-        yield peer
+        yield remote
     finally:
         process.end(5)
-        peer.close()
+        remote.close()
 
 
 PAY = {"name": "charge_card", "arguments": {"customer_id": "c", "amount_cents": 100}}

@@ -66,7 +66,6 @@ def last_history(stand: Stand, run_id: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_parallel_calls_survive_a_kill_at_a_random_step(stand: Stand, seed: int) -> None:
-    """B21"""
     once_through(stand, seed)
 
 
@@ -74,14 +73,12 @@ def test_parallel_calls_survive_a_kill_at_a_random_step(stand: Stand, seed: int)
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seeds", [range(2, 28), range(28, 54)], ids=["25", "50"])
 def test_parallel_calls_survive_many_kills(stand: Stand, seeds: range) -> None:
-    """B21"""
     for seed in seeds:
         once_through(stand, seed)
         stand.restore()
 
 
 def test_a_crash_leaves_one_of_several_that_go_alone_in_doubt(stand: Stand) -> None:
-    """B21, B45"""
     run_id = stand.run_id("alone")
     subjects = [f"{run_id}-{n}" for n in range(4)]
     texts = [call("send_sms", to="+491", text=subject) for subject in subjects]

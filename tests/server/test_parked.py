@@ -8,16 +8,11 @@ from typing import Any
 import pytest
 
 from lab.errors import LabError
+from tests.server.parking import ALWAYS, parked
 from tests.server.stand import KEYED, ONCE, Cell, Stand, Way
-from tests.server.world import NoSuchCut, call, calls
+from tests.server.world import call, calls
 
 AT_ONCE_S = 1.0
-ALWAYS = {"approve_above_cents": {"charge_card": -1}}
-
-
-def parked(stand: Stand) -> tuple[Cell, str]:
-    cell = stand.begin_one(KEYED, grant=ALWAYS)
-    return cell, str(stand.until(cell.run_id, "waiting_approval")["questions"][0]["key"])
 
 
 def task_of(cell: Cell) -> str:
@@ -41,7 +36,6 @@ def approving(stand: Stand, cell: Cell, key: str) -> threading.Thread:
 
 
 def test_everybody_is_answered_at_once_while_it_waits(stand: Stand) -> None:
-    """B35"""
     cell, key = parked(stand)
     assert post(cell, "status").json()["state"] == "waiting_approval"
     again = post(cell, "submit", {"task": task_of(cell), "grant": ALWAYS}).json()
@@ -56,7 +50,6 @@ def test_everybody_is_answered_at_once_while_it_waits(stand: Stand) -> None:
 
 
 def test_a_worker_that_was_restarted_meanwhile_answers_too(stand: Stand) -> None:
-    """B35"""
     cell, key = parked(stand)
     stand.a.kill()
     stand.a.start()
@@ -71,7 +64,6 @@ def test_a_worker_that_was_restarted_meanwhile_answers_too(stand: Stand) -> None
     "what", ["worker", pytest.param("server", marks=pytest.mark.long), pytest.param("both", marks=pytest.mark.long)]
 )
 def test_a_decision_that_was_given_is_not_lost(stand: Stand, what: str) -> None:
-    """B35, B36"""
     cell, key = parked(stand)
     # The run does not hear of it: what goes to its worker is held, and then all is gone.
     stand.relay.hold(Way.TO_SERVER)
@@ -92,7 +84,6 @@ def test_a_decision_that_was_given_is_not_lost(stand: Stand, what: str) -> None:
 
 
 def test_a_decision_on_a_run_that_was_killed_and_submitted_again(stand: Stand) -> None:
-    """B36"""
     cell, key = parked(stand)
     stand.kill_invocation(cell.invocation)
     assert stand.decide(cell.run_id, key, "approve").status_code == 200
@@ -107,7 +98,6 @@ def test_a_decision_on_a_run_that_was_killed_and_submitted_again(stand: Stand) -
     [pytest.param("before", marks=pytest.mark.long), "applied", pytest.param("answered", marks=pytest.mark.long)],
 )
 def test_an_approval_is_used_once_whatever_dies_afterwards(stand: Stand, point: str) -> None:
-    """B36"""
     cell, key = parked(stand)
     if point == "before":
         stand.relay.hold(Way.TO_WORKER, after=1)
@@ -135,7 +125,6 @@ def test_an_approval_is_used_once_whatever_dies_afterwards(stand: Stand, point: 
 
 
 def test_two_people_at_once_of_whom_one_is_first(stand: Stand) -> None:
-    """B36"""
     cell, key = parked(stand)
     statuses: list[int] = []
     words = ["approve", "deny"] * 4
@@ -154,7 +143,6 @@ def test_two_people_at_once_of_whom_one_is_first(stand: Stand) -> None:
 
 
 def test_a_reworded_repeat_of_what_was_approved_is_sent_as_it_was_approved(stand: Stand) -> None:
-    """B36"""
     cell, key = parked(stand)
     digest = stand.status(cell.run_id)["questions"][0]["digest"]
     stand.kill_invocation(cell.invocation)
@@ -170,7 +158,6 @@ def test_a_reworded_repeat_of_what_was_approved_is_sent_as_it_was_approved(stand
 
 
 def test_one_that_is_approved_leaves_its_siblings_alone(stand: Stand) -> None:
-    """B35"""
     run_id = stand.run_id("siblings")
     made = [call("charge_card", customer_id=f"{stand.tag}-{n}", amount_cents=1000 * (n + 1)) for n in range(3)]
     made.append(call("send_email", to="a@b.test", subject="s", body=stand.tag))
@@ -193,7 +180,6 @@ def test_one_that_is_approved_leaves_its_siblings_alone(stand: Stand) -> None:
 
 
 def test_an_approval_that_nobody_gives_expires(stand: Stand) -> None:
-    """B36"""
     worker = stand.third({"PAWL_APPROVAL_EXPIRES_S": "1"})
     stand.lead_to(worker)
     cell, key = parked(stand)
@@ -205,7 +191,6 @@ def test_an_approval_that_nobody_gives_expires(stand: Stand) -> None:
 
 
 def test_not_happened_is_decided_once_for_each_question(stand: Stand) -> None:
-    """B36"""
     stand.behave("sms", lose_answer="before_commit", times=2)
     cell = stand.begin_one(ONCE)
     first = stand.until(cell.run_id, "outcome_unknown")["questions"][0]
@@ -222,7 +207,6 @@ def test_not_happened_is_decided_once_for_each_question(stand: Stand) -> None:
 
 @pytest.mark.long
 def test_a_parked_run_holds_no_place_at_the_worker(stand: Stand) -> None:
-    """B35"""
     cells = [stand.begin_one(KEYED, grant=ALWAYS) for _ in range(40)]
     for cell in cells:
         stand.until(cell.run_id, "waiting_approval")
@@ -237,7 +221,6 @@ def test_a_parked_run_holds_no_place_at_the_worker(stand: Stand) -> None:
 
 
 def test_nothing_is_decided_that_nobody_asks(stand: Stand) -> None:
-    """B36"""
     (gate,) = stand.gates("applied", ONCE)
     cell = stand.begin_one(ONCE)
     gate.wait()
@@ -258,7 +241,6 @@ def test_nothing_is_decided_that_nobody_asks(stand: Stand) -> None:
 
 @pytest.mark.long
 def test_an_approval_of_an_earlier_pass_does_not_run_out_before_it_is_asked_for(stand: Stand) -> None:
-    """B36"""
     worker = stand.third({"PAWL_APPROVAL_EXPIRES_S": "3"})
     stand.lead_to(worker)
     cell, key = parked(stand)
@@ -270,107 +252,3 @@ def test_an_approval_of_an_earlier_pass_does_not_run_out_before_it_is_asked_for(
     assert stand.decide(cell.run_id, key, "approve").status_code == 200
     ended = stand.until(cell.run_id, "completed")
     assert cell.applied() == 1 and [row["state"] for row in ended["ledger"]] == ["done"]
-
-
-def test_a_parked_run_restarted_from_every_index_asks_again_and_is_heard_at_once(stand: Stand) -> None:
-    """B36, B42"""
-    cuts = 0
-    for prefix in [None, *range(1, 40)]:
-        cell, key = parked(stand)
-        waits_of(stand, cell.invocation)
-        length = len(stand.journal(cell.invocation))
-        stand.kill_invocation(cell.invocation)
-        if prefix is not None and prefix >= length:
-            break
-        try:
-            again = stand.restart(cell.invocation, prefix)
-        except NoSuchCut:
-            continue
-        cuts += 1
-        waits_of(stand, again)
-        assert stand.decide(cell.run_id, key, "approve").status_code == 200, prefix
-        ended = stand.until(cell.run_id, "completed", wait_s=10)
-        assert cell.applied() == 1 and len(ended["ledger"]) == 1, prefix
-        assert not stand.bugs(again), prefix
-    assert cuts > 10
-
-
-def waits_of(stand: Stand, invocation: str) -> None:
-    """Until an invocation sleeps before its first reminder, behind which nothing of its own is under way."""
-
-    def sleeps() -> bool:
-        kinds = [entry["entry_type"] for entry in stand.journal(invocation)]
-        return "Command: Sleep" in kinds and kinds.count("Command: Run") == kinds.count("Notification: Run")
-
-    stand.wait(sleeps, "its wait")
-
-
-def test_an_approved_run_that_ended_changes_nothing_when_it_is_restarted_from_every_index(stand: Stand) -> None:
-    """B42"""
-    cell, key = parked(stand)
-    assert stand.decide(cell.run_id, key, "approve").status_code == 200
-    stand.until(cell.run_id, "completed")
-    requests = len(cell.requests())
-    for prefix in [None, *range(1, len(stand.journal(cell.invocation)))]:
-        try:
-            again = stand.restart(cell.invocation, prefix)
-        except NoSuchCut:
-            continue
-        answer = stand.attach(again)
-        assert (answer.status_code, answer.json()["state"]) == (200, "completed"), (prefix, answer.text)
-    assert cell.applied() == 1 and len(cell.requests()) == requests
-
-
-@pytest.mark.long
-def test_a_run_that_asks_for_more_turns_can_be_restarted_from_every_index(stand: Stand) -> None:
-    """B42"""
-    stand.lead_to(stand.third({"PAWL_ON_LIMIT": "ask"}))
-    for prefix in [None, 8, 20, 24, 25, 26, 27, 28, 29, 30, 31, 32]:
-        cell = stand.begin_one(KEYED, limits={"turns": 1})
-        key = stand.until(cell.run_id, "waiting_approval")["questions"][0]["key"]
-        waits_of(stand, cell.invocation)
-        stand.kill_invocation(cell.invocation)
-        try:
-            again = stand.restart(cell.invocation, prefix)
-        except (NoSuchCut, AssertionError):
-            continue
-        waits_of(stand, again)
-        stand.until(cell.run_id, "waiting_approval")
-        asked = stand.status(cell.run_id)["questions"][0]["key"]
-        assert stand.decide(cell.run_id, asked, "approve").status_code == 200, (prefix, key, asked)
-        stand.until(cell.run_id, "completed", wait_s=10)
-        assert cell.applied() == 1 and not stand.bugs(again), prefix
-
-
-def test_a_run_that_waited_and_doubted_changes_nothing_when_it_is_restarted_from_every_index(stand: Stand) -> None:
-    """B42: waits whose length is drawn, look-ups, repeats and a person's word are in this journal."""
-    stand.behave("charge", fail={"status": 503}, times=1)
-    stand.behave("transfer", lose_answer="after_commit", times=1)
-    stand.behave("sms", lose_answer="after_commit", times=1)
-    run_id = stand.run_id("doubts")
-    made = calls(
-        call("charge_card", customer_id=run_id, amount_cents=100),
-        call("transfer_money", to_account=run_id, amount_cents=100),
-        call("send_sms", to="+491", text=run_id),
-    )
-    first_reply = {"attempts": [{"status": 503}, made]}
-    first = stand.submit(run_id, stand.script(first_reply, {"content": "done"}, name=run_id))
-    question = stand.until(run_id, "outcome_unknown")["questions"][0]
-    assert stand.decide(run_id, question["key"], "happened", receiver_id="sms_1").status_code == 200
-    ended = stand.until(run_id, "completed")
-    kinds = [entry["entry_type"] for entry in stand.journal(first)]
-    assert kinds.count("Command: Sleep") >= 3
-    requests = len(stand.requests(ended))
-    cuts = 0
-    for prefix in [None, *range(1, len(kinds))]:
-        try:
-            again = stand.restart(first, prefix)
-        except NoSuchCut:
-            continue
-        cuts += 1
-        answer = stand.attach(again, timeout_s=5)
-        assert (answer.status_code, answer.json()["state"]) == (200, "completed"), (prefix, answer.text)
-        assert not stand.bugs(again), prefix
-    assert cuts > 15
-    assert len(stand.requests(ended)) == requests
-    assert [len(stand.effects_of(effect, run_id)) for effect in ("charge", "transfer", "sms")] == [1, 1, 1]

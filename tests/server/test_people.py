@@ -10,7 +10,6 @@ def pay(world: World, cents: int = PAY) -> dict[str, object]:
 
 
 def test_an_approved_charge_is_made_once_also_after_a_kill_of_the_worker(world: World) -> None:
-    """B36"""
     run_id, task = world.run_id(), world.script(pay(world), {"content": "paid"})
     world.submit(run_id, task, grant={"approve_above_cents": {"charge_card": 5000}})
     waiting = world.until(run_id, "waiting_approval")
@@ -29,7 +28,6 @@ def test_an_approved_charge_is_made_once_also_after_a_kill_of_the_worker(world: 
 
 
 def test_a_denied_charge_is_not_made_and_not_asked_about_again(world: World) -> None:
-    """B36"""
     run_id, task = world.run_id(), world.script(pay(world), pay(world), {"content": "not paid"})
     world.submit(run_id, task, grant={"approve_above_cents": {"charge_card": -1}})
     key = world.until(run_id, "waiting_approval")["ledger"][0]["key"]
@@ -40,7 +38,6 @@ def test_a_denied_charge_is_not_made_and_not_asked_about_again(world: World) -> 
 
 
 def test_another_amount_needs_its_own_approval(world: World) -> None:
-    """B36"""
     run_id, task = world.run_id(), world.script(pay(world), pay(world, 82_000), {"content": "paid"})
     world.submit(run_id, task, grant={"approve_above_cents": {"charge_card": 5000}})
     first = world.until(run_id, "waiting_approval")["questions"][0]["key"]
@@ -88,7 +85,6 @@ def test_a_transfer_whose_answer_is_lost_is_found_by_its_reference(world: World)
 
 
 def test_a_cancel_while_an_effect_is_under_way_records_it(world: World) -> None:
-    """B23"""
     run_id, task = world.run_id(), world.script(pay(world), {"content": "paid"})
     gate = world.stack.receiver.gate("charge", "applied")
     world.submit(run_id, task)

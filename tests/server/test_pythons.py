@@ -44,7 +44,6 @@ def environment_of(python: Path, folder: Path) -> Path:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", WANTED)
 def test_the_worker_leaves_in_time_on_each_python(version: str, tmp_path: Path) -> None:
-    """B48"""
     python = interpreter(version)
     if python is None:
         pytest.skip(f"there is no CPython {version} here")

@@ -22,7 +22,6 @@ def every_class(world: World) -> str:
 
 
 def test_an_ended_run_restarted_from_every_index_changes_nothing_outside(world: World) -> None:
-    """B42"""
     run_id = world.run_id()
     first = world.submit(run_id, every_class(world))
     ended = world.until(run_id, "completed")
@@ -43,7 +42,6 @@ def test_an_ended_run_restarted_from_every_index_changes_nothing_outside(world: 
 
 @pytest.mark.parametrize("effect", ["charge", "transfer", "sms", "customer", "refund"])
 def test_a_killed_run_restarted_from_every_index_has_each_effect_once(world: World, effect: str) -> None:
-    """B42"""
     cuts = 0
     for prefix in [None, *range(1, 60)]:
         run_id = world.run_id(effect)

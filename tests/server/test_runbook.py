@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from lab.paths import ROOT
-from lab.peers import Ingress
 from lab.ports import HOST, all_free, free_port, refuses
 from lab.process import environment, wait_until
+from lab.remotes import Ingress
 from lab.server import command
 from lab.stack import Stack
 from lab.targets import Addresses

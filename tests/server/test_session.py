@@ -47,7 +47,7 @@ def test_a_message_is_answered_and_the_next_one_sees_the_conversation(world: Wor
 
 
 def test_what_the_model_said_beside_its_answer_comes_back_the_next_day(world: World) -> None:
-    """B11: the worker that goes on with the conversation has it from the state only."""
+    """The worker that goes on with the conversation knows it from the state only."""
     world.stack.model.json("PUT", "/switches", {"strict": True, "require_fields": True})
     key = session(world)
     thought = {"reasoning_content": "looked it up,\nthen {done} 😀", "signature": "c2ln+=="}
@@ -68,7 +68,6 @@ def test_what_the_model_said_beside_its_answer_comes_back_the_next_day(world: Wo
 
 
 def test_the_same_message_again_is_the_same_run_and_another_text_is_refused(world: World) -> None:
-    """B47"""
     key, task = session(world), world.script({"content": "hello"})
     send(world, key, "m1", task)
     until(world, key, "completed")
@@ -88,7 +87,6 @@ def test_what_is_no_session_id_is_refused_by_every_handler(world: World, key: st
 
 
 def test_nothing_waits_behind_a_run_that_waits_for_a_person(world: World) -> None:
-    """B35"""
     key = session(world)
     pay = calls(call("charge_card", customer_id=world.tag, amount_cents=100))
     world.behave("charge", lose_answer="before_commit")
@@ -111,7 +109,6 @@ def test_nothing_waits_behind_a_run_that_waits_for_a_person(world: World) -> Non
 
 
 def test_behind_a_run_that_is_stuck_a_message_is_told_for_whom_it_waits(world: World) -> None:
-    """B35"""
     key = session(world)
     send(world, key, "m1", world.script({"hang": True}))
     world.wait(world.model_requests, "the call of the model")

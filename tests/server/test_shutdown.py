@@ -70,7 +70,6 @@ def log_of(worker: Process) -> list[str]:
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_idle_connections_do_not_hold_the_worker(here: World, number: int) -> None:
-    """B48"""
     here.run(here.run_id(), here.script({"content": "done"}))
     worker = here.stack.workers[0]
     with (
@@ -85,7 +84,6 @@ def test_idle_connections_do_not_hold_the_worker(here: World, number: int) -> No
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_parked_run_waits_on_at_the_next_worker(here: World, number: int) -> None:
-    """B48"""
     task = here.script(calls(call("charge_card", customer_id=here.tag, amount_cents=500)), {"content": "done"})
     run_id = here.run_id()
     here.submit(run_id, task, grant={"approve_above_cents": {"charge_card": -1}})
@@ -111,7 +109,6 @@ EFFECTS = {
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_an_effect_in_flight_ends_and_is_recorded(here: World, effect: str, number: int) -> None:
-    """B48"""
     run_id, gate = here.run_id(), here.stack.receiver.gate(effect, "arrived")
     here.submit(run_id, here.script(calls(EFFECTS[effect]), {"content": "done"}))
     assert gate.wait_held(20)
@@ -129,7 +126,7 @@ def test_an_effect_in_flight_ends_and_is_recorded(here: World, effect: str, numb
 
 
 def test_what_is_turned_away_meanwhile_cuts_off_no_effect_in_flight(here: World) -> None:
-    """B48: all of them share one connection."""
+    """Effects and what is turned away share one connection."""
     run_id, gate = here.run_id(), here.stack.receiver.gate("sms", "arrived")
     here.submit(run_id, here.script(calls(EFFECTS["sms"]), {"content": "done"}))
     assert gate.wait_held(20)
@@ -156,7 +153,6 @@ def test_what_is_turned_away_meanwhile_cuts_off_no_effect_in_flight(here: World)
 
 
 def test_an_effect_that_takes_longer_than_the_worker_has_is_repeated_under_its_key(here: World) -> None:
-    """B48"""
     run_id, gate = here.run_id(), here.stack.receiver.gate("charge", "applied")
     here.submit(run_id, here.script(calls(EFFECTS["charge"]), {"content": "done"}))
     assert gate.wait_held(20)
@@ -174,7 +170,6 @@ MANY = 60
 
 
 def test_many_parked_runs_do_not_hold_it_and_all_go_on_at_the_next_worker(here: World) -> None:
-    """B48"""
     task = here.script(calls(call("charge_card", customer_id=here.tag, amount_cents=500)), {"content": "done"})
     runs = [here.run_id() for _ in range(MANY)]
     for run_id in runs:
@@ -189,7 +184,6 @@ def test_many_parked_runs_do_not_hold_it_and_all_go_on_at_the_next_worker(here: 
 
 
 def test_after_the_signal_no_further_step_begins(here: World) -> None:
-    """B48"""
     run_id, gate = here.run_id(), here.stack.model.gate("chat", "arrived")
     here.submit(run_id, here.script(calls(*EFFECTS.values()), {"content": "done"}))
     assert gate.wait_held(20)
@@ -207,7 +201,6 @@ def test_after_the_signal_no_further_step_begins(here: World) -> None:
 
 
 def test_a_signal_at_any_moment_of_a_busy_worker_fails_no_run_and_doubts_nothing(here: World) -> None:
-    """B48"""
     task = here.script(calls(EFFECTS["sms"]), calls(EFFECTS["charge"]), calls(EFFECTS["transfer"]), {"content": "done"})
     runs = [here.run_id() for _ in range(12)]
     worker = here.stack.workers[0]

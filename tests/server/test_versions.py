@@ -57,7 +57,6 @@ def stuck(world: World, run_id: str) -> dict[str, Any]:
 
 
 def test_other_code_at_the_same_address_is_seen_named_and_mended(world: World, tmp_path: Path) -> None:
-    """B24"""
     run_id, key = parked(world)
     worker = world.stack.workers[0]
     put_in_place(worker, edition(tmp_path / "v2", STEP_MORE))
@@ -79,7 +78,6 @@ def test_other_code_at_the_same_address_is_seen_named_and_mended(world: World, t
 
 
 def test_new_code_at_an_address_of_its_own_leaves_the_old_runs_on_the_old(world: World, tmp_path: Path) -> None:
-    """B24"""
     run_id, key = parked(world)
     first = address(world)
     second = world.stack.add_worker(target(edition(tmp_path / "v2", STEP_MORE)), QUICK, known_as="")
@@ -130,7 +128,6 @@ UNSAFE: dict[str, Edit] = {
 @pytest.mark.long
 @pytest.mark.parametrize("what", SAFE)
 def test_these_edits_may_reach_a_run_that_is_open(world: World, tmp_path: Path, what: str) -> None:
-    """B24"""
     run_id, key = parked(world)
     more = () if what != "a tool more" else IMPORTED
     put_in_place(world.stack.workers[0], edition(tmp_path / "v2", SAFE[what], *more))
@@ -150,7 +147,6 @@ IMPORTED: tuple[Edit, ...] = (
 @pytest.mark.long
 @pytest.mark.parametrize("what", UNSAFE)
 def test_these_edits_must_not_and_are_seen_as_a_mismatch(world: World, tmp_path: Path, what: str) -> None:
-    """B24"""
     run_id, key = parked(world)
     edits = [UNSAFE[what]]
     if what == "a tool's name":
@@ -165,7 +161,6 @@ def test_these_edits_must_not_and_are_seen_as_a_mismatch(world: World, tmp_path:
 
 
 def test_registering_says_what_it_did_and_is_the_same_the_second_time(world: World, tmp_path: Path) -> None:
-    """B25"""
     again = says(world.stack, "register", "--worker", address(world))
     assert again.returncode == 0
     assert mentions(again, ["already registered", "the same code"])
@@ -184,7 +179,6 @@ def test_registering_says_what_it_did_and_is_the_same_the_second_time(world: Wor
 
 
 def test_rolling_back_is_said_and_gives_the_old_version_the_new_calls(world: World, tmp_path: Path) -> None:
-    """B25"""
     first = address(world)
     second = world.stack.add_worker(target(edition(tmp_path / "v2", STEP_MORE)), QUICK, known_as="")
     url = world.stack.url(second)
@@ -202,7 +196,6 @@ def test_rolling_back_is_said_and_gives_the_old_version_the_new_calls(world: Wor
 
 
 def test_what_is_open_may_be_endangered_only_with_two_words(world: World, tmp_path: Path) -> None:
-    """B25"""
     run_id, key = parked(world)
     put_in_place(world.stack.workers[0], edition(tmp_path / "text", TEXT))
     forced = says(world.stack, "register", "--worker", address(world), "--force", "--yes")

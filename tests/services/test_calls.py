@@ -70,7 +70,6 @@ CALL_CASES = [
 
 @pytest.mark.parametrize("example", CALL_CASES, ids=lambda example: example.row)
 def test_a_call_becomes_what_its_row_says(example: Case) -> None:
-    """B01, B02, B04, B05."""
     decision = decide(said(*example.replies), TOOLSET, example.limits, PROVIDER)
     assert example.expected(decision), decision
 
@@ -80,7 +79,7 @@ def test_each_row_of_the_table_has_an_example_and_each_example_a_row() -> None:
 
 
 def test_a_broken_call_is_answered_with_a_short_preview_and_its_siblings_run() -> None:
-    """B01: one answer of bounded size, whatever the size of what was broken."""
+    """The answer's size is bounded, whatever the size of what was broken."""
     broken = '{"body": "' + 60_000 * "x" + '"'
     decision = decide(said(reply(None, call("send_email", broken), call("look_up_order"))), TOOLSET, LIMITS, PROVIDER)
     assert isinstance(decision, CallTools)
@@ -92,7 +91,7 @@ def test_a_broken_call_is_answered_with_a_short_preview_and_its_siblings_run() -
 
 
 def test_text_that_is_poison_reaches_the_tool_clean() -> None:
-    """B52: a lone surrogate and NUL inside arguments become U+FFFD before anything is stored."""
+    """A lone surrogate and NUL inside arguments become U+FFFD before anything is stored."""
     poisoned = r'{"query": "5\ud83d\u0000x"}'
     decision = decide(said(reply(None, call("search", poisoned))), TOOLSET, LIMITS, PROVIDER)
     assert isinstance(decision, CallTools)
@@ -101,14 +100,13 @@ def test_text_that_is_poison_reaches_the_tool_clean() -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", str(2**80), "9" * 5_000])
 def test_a_number_that_json_has_not_is_refused_where_an_amount_is_due(number: str) -> None:
-    """B52."""
     arguments = f'{{"customer_id": "cus_1", "amount_cents": {number}}}'
     decision = decide(said(reply(None, call("charge_card", arguments))), TOOLSET, LIMITS, PROVIDER)
     assert tools("amount_cents")(decision), decision
 
 
 def test_ids_and_places_name_the_calls() -> None:
-    """B06: two calls with one id stay two calls; the place is what tells them apart."""
+    """Two calls with one id stay two calls; the place is what tells them apart."""
     pay = call("charge_card", CHARGE)
     decision = decide(
         said(reply(None, pay), reply(None, pay, pay, call("charge_card", CHARGE, ""))), TOOLSET, LIMITS, PROVIDER

@@ -40,7 +40,6 @@ FOUND: tuple[Found, ...] = (Done({"id": "x"}, "x"), NotFound("none"), Pending("t
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_an_answer_comes_back_as_its_own_type(answer: Answer) -> None:
-    """B28"""
     kept = codec(Told, Stale)
     assert kept.deserialize(kept.serialize(Told(answer, 12.5))) == Told(answer, 12.5)
 
@@ -79,7 +78,6 @@ def test_a_body_that_does_not_fit_becomes_a_sentence_that_names_the_field(model:
 
 
 def test_the_digest_of_a_request_is_its_meaning_not_its_form() -> None:
-    """B47"""
     one = RunRequest(task="x", grant=Grant(each_cents=5))
     assert one.digest() == RunRequest.model_validate_json('{"grant":{"each_cents":5},"task":"x"}').digest()
     assert one.digest() == one.model_copy(update={"again": 2}).digest()

@@ -71,7 +71,7 @@ CUT_ERROR = b"HTTP/1.1 500 Oh\r\ncontent-length: 900\r\n\r\nbo"
     ],
 )
 async def test_a_broken_connection_is_a_value_and_one_request(talk: Talk) -> None:
-    """B17, B18: every class of connection error is worth another try, which is not the client's to make."""
+    """Every class of connection error is worth another try, which is not the client's to make."""
     connections = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

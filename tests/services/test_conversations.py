@@ -101,14 +101,12 @@ ECHO_CASES = [("null", {}), ("empty", {"reject_null": True}), ("omit", {"reject_
 async def test_one_setting_makes_every_provider_take_empty_content(
     mock: MockProcess, setting: str, switches: dict[str, bool]
 ) -> None:
-    """B08."""
     replies = [turn(("search", {})), {**turn(("search", {})), "content": ""}, {"content": "done"}]
     prepare(mock, "echo", replies, **switches)
     assert await task(mock, "echo", echo_empty=setting) == (Finish("done"), ["search", "search"], 3)
 
 
 async def test_a_history_that_is_refused_costs_one_request(mock: MockProcess) -> None:
-    """B08."""
     prepare(mock, "refused", [turn(("search", {})), {"content": "done"}], reject_null=True)
     decision, _, count = await task(mock, "refused", echo_empty="null")
     assert isinstance(decision, GiveUp)
@@ -117,7 +115,6 @@ async def test_a_history_that_is_refused_costs_one_request(mock: MockProcess) ->
 
 
 async def test_broken_arguments_cost_their_own_call_only(mock: MockProcess) -> None:
-    """B01."""
     broken = '{"to":"a@example.test","body":"hi"'
     prepare(
         mock, "broken", [turn(("send_email", broken), ("search", "")), turn(("send_email", MAIL)), {"content": "done"}]
@@ -127,7 +124,6 @@ async def test_broken_arguments_cost_their_own_call_only(mock: MockProcess) -> N
 
 @pytest.mark.parametrize("arguments", ["[]", '"x"', "5", "null", '{"to"', "x" * 2_000_000])
 async def test_broken_arguments_for_ever_end_after_three_replies(mock: MockProcess, arguments: str) -> None:
-    """B01, B05."""
     prepare(mock, "forever", [turn(("send_email", arguments))], loop=True)
     decision, run, count = await task(mock, "forever")
     assert isinstance(decision, GiveUp)
@@ -137,14 +133,12 @@ async def test_broken_arguments_for_ever_end_after_three_replies(mock: MockProce
 
 @pytest.mark.parametrize("arguments", ["", "  ", None, {}])
 async def test_a_tool_without_parameters_needs_no_arguments(mock: MockProcess, arguments: Any) -> None:
-    """B02."""
     prepare(mock, "bare", [turn(("list_invoices", arguments)), {"content": "done"}])
     assert await task(mock, "bare") == (Finish("done"), ["list_invoices"], 2)
 
 
 @pytest.mark.parametrize("name", ["get_date", "", "Search"])
 async def test_an_unknown_name_costs_its_own_call_only(mock: MockProcess, name: str) -> None:
-    """B04."""
     prepare(mock, "name", [turn((name, {}), ("search", {})), {"content": "done"}])
     assert await task(mock, "name") == (Finish("done"), ["search"], 2)
 
@@ -159,7 +153,6 @@ async def test_an_unknown_name_costs_its_own_call_only(mock: MockProcess, name: 
     ],
 )
 async def test_a_call_that_was_cut_off_is_not_run(mock: MockProcess, finish: str, arguments: str) -> None:
-    """B05, 1 to 4."""
     prepare(mock, "cut", [turn(("charge_card", arguments), finish_reason=finish)], loop=True)
     decision, run, count = await task(mock, "cut")
     assert isinstance(decision, GiveUp)
@@ -167,7 +160,6 @@ async def test_a_call_that_was_cut_off_is_not_run(mock: MockProcess, finish: str
 
 
 async def test_a_call_that_may_be_cut_off_is_not_run_where_it_changes_something(mock: MockProcess) -> None:
-    """B05, 5."""
     usage = {"prompt_tokens": 5, "completion_tokens": 64}
     calls = [("charge_card", {"customer_id": "c", "amount_cents": 10}), ("search", {})]
     prepare(mock, "maybe", [turn(*calls, usage=usage), {"content": "done"}])
@@ -175,7 +167,6 @@ async def test_a_call_that_may_be_cut_off_is_not_run_where_it_changes_something(
 
 
 async def test_ids_that_repeat_are_told_apart(mock: MockProcess) -> None:
-    """B06."""
 
     def pay(customer: str, identifier: str) -> dict[str, Any]:
         return {"name": "charge_card", "arguments": {"customer_id": customer, "amount_cents": 5}, "id": identifier}
@@ -202,7 +193,6 @@ REFUSALS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("reply", REFUSALS)
 async def test_a_refusal_is_asked_for_once_and_the_session_goes_on(mock: MockProcess, reply: dict[str, Any]) -> None:
-    """B10."""
     prepare(mock, "refuse", [reply])
     prepare(mock, "next", [{"content": "done"}])
     transcript, decision, run = await converse(mock, Transcript((Told("refuse"),)))
@@ -214,7 +204,6 @@ async def test_a_refusal_is_asked_for_once_and_the_session_goes_on(mock: MockPro
 
 @pytest.mark.parametrize("keep", [True, False])
 async def test_fields_come_back_or_are_left_out_as_the_provider_wants(mock: MockProcess, keep: bool) -> None:
-    """B11."""
     signed = {"name": "search", "arguments": "{ }", "extra_content": {"google": {"thought_signature": "a+/é=="}}}
     first = {"content": None, "tool_calls": [signed], "extra": {"reasoning_content": "hm…"}}
     switches = {"require_fields": True} if keep else {"reject_unknown_fields": True}
@@ -227,7 +216,6 @@ async def test_fields_come_back_or_are_left_out_as_the_provider_wants(mock: Mock
 
 
 async def test_reasoning_without_an_answer_is_no_success(mock: MockProcess) -> None:
-    """B11."""
     prepare(mock, "mute", [{"content": "", "extra": {"reasoning_content": "hm"}}])
     decision, _, count = await task(mock, "mute")
     assert isinstance(decision, GiveUp)
@@ -235,7 +223,6 @@ async def test_reasoning_without_an_answer_is_no_success(mock: MockProcess) -> N
 
 
 async def test_the_same_call_for_ever_ends_at_the_limit_of_turns(mock: MockProcess) -> None:
-    """B14."""
     prepare(mock, "again", [turn(("search", {}))], loop=True)
     decision, run, count = await task(mock, "again", limits=LIMITS.model_copy(update={"turns": 7}))
     assert isinstance(decision, GiveUp)
@@ -253,7 +240,6 @@ async def test_the_same_call_for_ever_ends_at_the_limit_of_turns(mock: MockProce
     ],
 )
 async def test_what_cannot_succeed_is_asked_once(mock: MockProcess, status: int, code: str, reason: Reason) -> None:
-    """B16."""
     prepare(mock, "never", [{"status": status, "body": {"error": {"code": code, "message": "no"}}}])
     decision, _, count = await task(mock, "never")
     assert isinstance(decision, GiveUp)
@@ -262,7 +248,6 @@ async def test_what_cannot_succeed_is_asked_once(mock: MockProcess, status: int,
 
 @pytest.mark.parametrize("fault", [{"status": 500, "body": "no"}, {"cut": True}, {"hang": True}])
 async def test_attempts_are_requests(mock: MockProcess, fault: dict[str, Any]) -> None:
-    """B17, B18."""
     prepare(mock, "down", [fault])
     decision, _, count = await task(mock, "down", attempts=3, deadline_s=0.5)
     assert isinstance(decision, GiveUp)
@@ -270,7 +255,7 @@ async def test_attempts_are_requests(mock: MockProcess, fault: dict[str, Any]) -
 
 
 async def test_a_conversation_that_is_too_long_is_trimmed_once_and_goes_on(mock: MockProcess) -> None:
-    """B20: and a message too large to be trimmed away ends with a name."""
+    """A message too large to be trimmed away ends the run with the reason's name."""
     prepare(mock, "big", [*[turn(("search", {"query": str(n)})) for n in range(6)], {"content": "done"}])
     mock.client.put("/switches", json={"strict": True, "max_request_bytes": 40_000}).raise_for_status()
     before = requests(mock)
@@ -284,7 +269,7 @@ async def test_a_conversation_that_is_too_long_is_trimmed_once_and_goes_on(mock:
 
 @pytest.mark.long
 async def test_a_session_of_three_hundred_messages_stays_well_formed(mock: MockProcess) -> None:
-    """B20: a strict provider that takes 60,000 bytes, and no message of the session fails."""
+    """A strict provider that takes 60,000 bytes at most refuses no message of the session."""
     replies = [turn(("search", '{"limit": 1}'), ("look_up_order", "{broken")), {"content": "answer {n}"}]
     script = {"match": r"^message (?P<n>\d+)", "replies": replies}
     mock.client.put("/scripts/message", json=script).raise_for_status()

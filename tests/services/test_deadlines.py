@@ -55,7 +55,6 @@ def lasting(seconds: float) -> tuple[Tool, ...]:
 def test_what_does_not_fit_is_one_sentence_that_says_what_to_set(
     timeouts: Timeouts, model_s: float, tools: tuple[Tool, ...], says: str | None
 ) -> None:
-    """B18"""
     sentence = fault(timeouts, model_s, tools)
     assert (sentence is None) == (says is None)
     assert says is None or sentence is None or (says in sentence and "\n" not in sentence)

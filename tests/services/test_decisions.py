@@ -116,7 +116,6 @@ LOOP_CASES = [
 
 @pytest.mark.parametrize("example", LOOP_CASES, ids=lambda example: example.row)
 def test_a_reply_leads_to_the_decision_of_its_row(example: Case) -> None:
-    """B01, B02, B04, B05, B08, B10, B11, B14."""
     transcript = said(*example.replies)
     decision = decide(transcript, TOOLSET, example.limits, PROVIDER)
     assert example.expected(decision), decision
@@ -138,13 +137,12 @@ def test_a_run_begins_with_a_question_to_the_model() -> None:
 
 
 def test_malformed_is_not_reported_as_cut_off() -> None:
-    """B05: three replies that lack a bracket are invalid output, not truncated output."""
+    """Three replies that lack a bracket are invalid output, not truncated output."""
     broken = reply(None, call("send_email", '{"to":"a@example.test","body":"hi"'))
     assert give_up(Reason.MODEL_OUTPUT_INVALID)(decide(said(broken, broken, broken), TOOLSET, LIMITS, PROVIDER))
 
 
 def test_unknown_names_are_bounded_by_the_turns_and_not_bad() -> None:
-    """B04."""
     unknown = reply(None, call("get_date", {}))
     limits = LIMITS.model_copy(update={"turns": 5})
     assert tools("no such tool")(decide(said(*[unknown] * 5), TOOLSET, limits, PROVIDER))

@@ -120,7 +120,6 @@ CASES = [
 
 @pytest.mark.parametrize("example", CASES, ids=lambda example: example.row)
 def test_an_answer_is_the_value_of_its_row(example: Case) -> None:
-    """B08, B10, B16, B20."""
     assert example.expected(example.value), example.value
 
 
@@ -147,7 +146,6 @@ def test_the_text_for_people_has_the_same_rows() -> None:
     ],
 )
 def test_a_wait_that_a_gateway_passes_on_counts(headers: dict[str, str], wait_s: float | None) -> None:
-    """B15."""
     value = exchange.judge(exchange.Arrived(429, headers, b"", AT), PROVIDER)
     assert isinstance(value, ModelFailed)
     assert value.retry_after_s == wait_s

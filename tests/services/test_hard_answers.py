@@ -21,7 +21,6 @@ REUSED = answered(Unknown("the key came with another body", Doubt.KEY_REUSED))
 
 
 def test_a_read_that_is_told_of_a_reused_key_is_answered_and_raises_no_alarm() -> None:
-    """B37"""
     progress, move = go(start(READ)[0], REUSED)
     assert isinstance(move, Settled) and progress.intent is None
 
@@ -36,7 +35,6 @@ def test_a_read_that_is_not_finished_is_read_again_and_then_given_up() -> None:
 
 @pytest.mark.parametrize("tool", [SET, KEYED, ONCE, BLIND], ids=lambda tool: tool.name)
 def test_a_reused_key_is_never_taken_for_an_effect_of_ours(tool: Tool) -> None:
-    """B37"""
     progress, move = go(start(tool)[0], sealed(), REUSED)
     assert isinstance(move, Ask) and progress.row.alarm
     _, nudged = advance(progress, Nudged(move.question))
@@ -48,7 +46,6 @@ def test_a_reused_key_is_never_taken_for_an_effect_of_ours(tool: Tool) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 405, 410, 413, 415])
 @pytest.mark.parametrize("tool", [SET, KEYED], ids=lambda tool: tool.name)
 def test_a_refusal_at_the_door_says_nothing_about_a_request_that_went_through_before(tool: Tool, status: int) -> None:
-    """B38"""
     progress, move = go(start(tool)[0], sealed(), LOST)
     assert isinstance(move, Wait)
     for _ in range(tool.attempts):
@@ -121,7 +118,6 @@ def asked(ledger: Ledger) -> tuple[Ledger, Any]:
 
 
 def test_a_second_purchase_that_nobody_approved_is_not_made_in_a_further_pass() -> None:
-    """B43"""
     assert KEYED.repeat is Repeat.ASK
     ledger, first = asked(Ledger(UUID(int=1), 1))
     assert isinstance(first, Go)

@@ -37,7 +37,7 @@ def test_a_turn_is_the_reply_and_one_answer_for_each_call_in_order() -> None:
 
 
 def test_fields_that_must_come_back_are_the_same() -> None:
-    """B11: reasoning and signatures return unchanged, in the message, in the call and in its function."""
+    """Reasoning and signatures return unchanged, in the message, in the call and in its function."""
     signed = call("search", '{ "limit" : 1 }', extra_content={"google": {"thought_signature": "a+/=é\\u0301"}}, index=0)
     signed["function"]["note"] = [1.5, 2**70, None]
     message = sent(answered(reply(None, signed, reasoning_content="hm… 🤔", annotations=[])))[1]
@@ -47,7 +47,6 @@ def test_fields_that_must_come_back_are_the_same() -> None:
 
 
 def test_unknown_fields_are_left_out_for_providers_that_refuse_them() -> None:
-    """B11, the opposite switch."""
     signed = call("search", "{}", extra_content={"x": 1}, index=0)
     signed["function"]["note"] = 1
     messages = sent(answered(reply(None, signed, reasoning_content="hm", annotations=[])), keep_unknown=False)
@@ -60,7 +59,6 @@ def test_unknown_fields_are_left_out_for_providers_that_refuse_them() -> None:
     "setting, refused", [("null", empty_content), ("empty", null_content), ("omit", empty_content)]
 )
 def test_one_setting_says_how_empty_content_goes_back(content: Any, setting: str, refused: Any) -> None:
-    """B08."""
     turn = reply(content, call("search", "{}"))
     if content is ...:
         turn.raw.pop("content")
@@ -71,20 +69,18 @@ def test_one_setting_says_how_empty_content_goes_back(content: Any, setting: str
 
 @pytest.mark.parametrize("arguments", ["", "  ", None, ..., "null", {}])
 def test_arguments_that_were_not_given_go_back_as_an_empty_object(arguments: Any) -> None:
-    """B02."""
     assert echoed(arguments) == "{}"
 
 
 @pytest.mark.parametrize("arguments", ['{"a"', "[]", '"x"', "5", "x" * 1_000_000, '{"limit": 1}}', [1, 2]])
 def test_arguments_that_are_no_object_go_back_as_an_object_that_shows_them(arguments: Any) -> None:
-    """B01."""
     back = json.loads(echoed(arguments))
     assert list(back) == ["unreadable_arguments"]
     assert len(back["unreadable_arguments"]) < 600
 
 
 def test_arguments_go_back_as_they_were_written_unless_they_are_poison() -> None:
-    """B52: what a strict reader would refuse is cleaned, everything else keeps its white space and order."""
+    """What a strict reader would refuse is cleaned, everything else keeps its white space and order."""
     assert echoed('{ "b":1,"a" :1.50}') == '{ "b":1,"a" :1.50}'
     assert echoed(r'{"query": "\ud83d!"}') == '{"query": "\ufffd!"}'
     assert json.loads(echoed('{"limit": NaN}')) == {"limit": "NaN"}
@@ -106,7 +102,6 @@ def test_arguments_that_are_too_large_do_not_stay_in_the_history() -> None:
     ],
 )
 def test_a_name_that_no_provider_takes_goes_back_in_characters_that_all_take(name: Any, back: str) -> None:
-    """B04."""
     assert sent(answered(reply(None, call(name, "{}"))))[1]["tool_calls"][0]["function"]["name"] == back
 
 
@@ -127,7 +122,7 @@ def test_the_older_form_of_a_call_goes_back_in_the_newer() -> None:
 
 
 def test_ids_are_unique_in_the_whole_history_and_kept_where_they_can_be() -> None:
-    """B06: the same id twice in a turn, again in the next, then an empty one."""
+    """Here the same id comes twice in a turn and again in the next, then an empty one."""
     first = reply(None, call("search", "{}", "call_1"), call("search", "{}", "call_1"))
     turns = [first, reply(None, call("search", "{}", "call_1")), reply(None, call("search", "{}", ""))]
     messages = sent(answered(*turns))
@@ -153,7 +148,7 @@ def test_an_id_does_not_change_when_the_conversation_goes_on() -> None:
 
 
 def test_calls_that_were_never_answered_get_an_answer() -> None:
-    """B10: calls beside a refusal are not run, and the session goes on."""
+    """Calls beside a refusal are not run, and the session goes on."""
     refused = said(reply(None, call("send_email", MAIL), refusal="No."))
     messages = sent(Transcript((Told("and now?"),), earlier=refused.entries))
     assert [message["content"] for message in messages if message["role"] == "tool"] == [NO_RESULT]
@@ -161,7 +156,7 @@ def test_calls_that_were_never_answered_get_an_answer() -> None:
 
 @pytest.mark.parametrize("nothing", [reply(""), reply(None), reply("  "), reply(None, reasoning_content="hm")])
 def test_a_reply_that_holds_nothing_is_not_sent_back(nothing: Replied) -> None:
-    """B08: and the next request is the same as the one before."""
+    """The next request is the same as the one before."""
     assert sent(said(nothing)) == sent(said())
 
 
@@ -203,7 +198,6 @@ def test_entries_that_are_not_part_of_the_conversation_change_nothing() -> None:
 
 
 def test_poison_in_a_task_or_a_result_does_not_reach_the_request() -> None:
-    """B52."""
     transcript = said(reply(None, call("search", "{}")), task="a\ud83d").add(Answered(1, ("b\x00\udfff",)))
     messages = sent(transcript)
     assert (messages[0]["content"], messages[2]["content"]) == ("a\ufffd", "b\ufffd\ufffd")

@@ -191,7 +191,7 @@ def test_entries_that_went_through_the_journal_decide_the_same(replies: list[Rep
 
 @given(JSON)
 def test_clean_text_is_what_can_be_stored_and_sent(value: Any) -> None:
-    """B52: cleaning is idempotent and yields JSON that can be written as UTF-8."""
+    """Cleaning is idempotent and yields JSON that can be written as UTF-8."""
     cleaned = clean(value)
     written = json.dumps(cleaned, ensure_ascii=False, allow_nan=False).encode()
     assert b"\x00" not in written

@@ -40,7 +40,7 @@ from tests.services.answers import ANSWERS, AT, KEY, PROVIDER, answer, body, err
 )
 @pytest.mark.parametrize("status", [429, 503])
 def test_every_form_of_a_named_wait_is_read(headers: dict[str, str], wait_s: float | None, status: int) -> None:
-    """B15: bad values fall back to our own back-off, which is what None means."""
+    """Bad values fall back to our own back-off, which is what None means."""
     value = answer(status, error("x"), **headers)
     assert isinstance(value, ModelFailed)
     assert value.retry_after_s == wait_s
@@ -60,7 +60,6 @@ def test_every_form_of_a_named_wait_is_read(headers: dict[str, str], wait_s: flo
     ],
 )
 def test_a_reply_says_whether_it_was_cut_off(finish: str | None, tokens: int | None, cut: Cut) -> None:
-    """B05."""
     usage = None if tokens is None else {"prompt_tokens": 1, "completion_tokens": tokens}
     value = answer(200, body(finish=finish, usage=usage))
     assert isinstance(value, ModelReply)
@@ -69,7 +68,6 @@ def test_a_reply_says_whether_it_was_cut_off(finish: str | None, tokens: int | N
 
 @pytest.mark.parametrize("finish", ["content_filter", "SAFETY", "refusal"])
 def test_a_reply_says_whether_it_was_filtered(finish: str) -> None:
-    """B10."""
     assert refuses(answer(200, body(finish=finish)))
 
 
@@ -91,7 +89,6 @@ def test_usage_is_what_the_provider_counted() -> None:
 
 
 def test_a_message_stays_as_it_came() -> None:
-    """B11."""
     message = {"role": "assistant", "content": None, "reasoning_content": "é…", "x": [1, 2.5, 2**70, {"y": None}]}
     value = answer(200, body(message))
     assert isinstance(value, ModelReply)
@@ -99,7 +96,6 @@ def test_a_message_stays_as_it_came() -> None:
 
 
 def test_poison_in_a_message_is_cleaned_before_it_is_kept() -> None:
-    """B52."""
     text = r'{"choices":[{"message":{"content":"a\ud83d\u0000\ud83d\ude00","n":NaN,"i":[Infinity,1e400],"b":1%s}}]}'
     value = answer(200, (text % ("0" * 5_000)).encode())
     assert isinstance(value, ModelReply)
@@ -151,7 +147,7 @@ def test_a_key_of_any_form_is_hidden() -> None:
 
 
 def test_what_is_far_too_large_is_cut_before_it_is_kept() -> None:
-    """B01: two megabytes of arguments are not journalled, and still count as too large."""
+    """Two megabytes of arguments are not journalled, and still count as too large."""
     wide = "x" * 2_000_000
     function = {"name": "a", "arguments": wide}
     message = {"content": wide, "tool_calls": [{"id": "1", "function": function, "s": 1}, "odd", {"function": 2}]}

@@ -76,7 +76,6 @@ def test_the_key_depends_on_the_root_the_tool_the_identity_and_the_occurrence_on
 
 
 def test_words_that_are_no_identity_make_no_second_intent() -> None:
-    """B43"""
     ledger, (first,) = planned(fresh(), ask(memo="first"))
     ledger = with_state(ledger, intent_of(first).key, IntentState.DONE, result="paid")
     _, (second,) = planned(next_pass(ledger), ask(memo="other words"))
@@ -84,7 +83,6 @@ def test_words_that_are_no_identity_make_no_second_intent() -> None:
 
 
 def test_the_same_ids_and_other_arguments_are_other_intents() -> None:
-    """B06"""
     _, (one, two) = planned(fresh(), ask(customer_id="a"), ask(customer_id="b"))
     assert isinstance(one, Go) and isinstance(two, Go) and one.intent.key != two.intent.key
 
@@ -116,7 +114,6 @@ def test_what_an_ask_of_a_further_pass_gets(state: IntentState, kind: type[Plan]
 
 @pytest.mark.parametrize(("repeat", "kind"), [(Repeat.ASK, AskFirst), (Repeat.ALLOW, Go), (Repeat.REUSE, Same)])
 def test_a_second_ask_in_the_same_pass_follows_the_tools_repeat(repeat: Repeat, kind: type[Plan]) -> None:
-    """B43"""
     tools = {**TOOLSET, "charge_card": replace(TOOLSET["charge_card"], repeat=repeat)}
     _, (first, second) = planned(fresh(), ask(), ask(index=1), tools=tools)
     assert isinstance(first, Go) and isinstance(second, kind)
@@ -126,7 +123,6 @@ def test_a_second_ask_in_the_same_pass_follows_the_tools_repeat(repeat: Repeat, 
 
 @pytest.mark.parametrize("state", [IntentState.UNKNOWN, IntentState.GIVEN_UP])
 def test_what_may_have_happened_is_not_asked_for_under_another_key(state: IntentState) -> None:
-    """B43"""
     ledger, (first,) = planned(fresh(), ask())
     _, (second,) = planned(with_state(ledger, intent_of(first).key, state), ask(turn=2))
     assert isinstance(second, Say) and "unknown" in second.text
@@ -252,7 +248,6 @@ def test_what_a_tool_declares_needs_an_approval(
 
 
 def test_an_approved_row_that_was_not_sent_needs_no_second_approval() -> None:
-    """B36"""
     ledger, (first,) = planned(fresh(), ask())
     ruling = Ruling(key="k", choice=Choice.APPROVE, who="ann", at=1.0)
     ledger = with_state(ledger, intent_of(first).key, IntentState.WAITING, rulings=(ruling,))

@@ -35,7 +35,7 @@ def test_what_was_used_is_counted_from_the_entries() -> None:
 
 
 def test_a_transcript_that_is_built_again_counts_the_same() -> None:
-    """B14: a crash resets no count."""
+    """A crash resets no count."""
     again = Transcript(tuple(three_turns().entries))
     assert used(again, PRICED) == used(three_turns(), PRICED)
 

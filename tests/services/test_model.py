@@ -59,7 +59,7 @@ async def test_the_same_json_and_headers_leave_as_with_the_library_s_own_call(
 
 @pytest.mark.parametrize("status", [500, 503, 429, 408, 409])
 async def test_one_question_is_one_request(server: Server, status: int) -> None:
-    """B17: also where the library would have tried again by itself."""
+    """It is one also where the library would have tried again by itself."""
     server.handler = json_answer({"error": {"message": "no"}}, status, retry_after="0.01", x_should_retry="true")
     value = await ask(server)
     assert isinstance(value, ModelFailed)
@@ -76,7 +76,6 @@ async def test_a_redirect_is_not_followed(server: Server) -> None:
 
 
 async def test_retry_after_comes_through(server: Server) -> None:
-    """B15."""
     server.handler = json_answer({"error": {"message": "slow down"}}, 429, retry_after="30")
     value = await ask(server)
     assert isinstance(value, ModelFailed)
@@ -107,7 +106,7 @@ async def trickled_error(request: web.Request) -> web.StreamResponse:
 
 @pytest.mark.parametrize("handler", [hang, trickle, trickled_error])
 async def test_the_deadline_covers_everything(server: Server, handler: Handler) -> None:
-    """B18: a byte now and then does not keep a request alive."""
+    """A byte now and then does not keep a request alive."""
     await ask(server)
     server.handler = handler
     began = asyncio.get_running_loop().time()
@@ -164,7 +163,7 @@ async def test_a_server_that_streams_gets_a_clear_error(server: Server) -> None:
 
 @pytest.mark.parametrize("line", [b"503 Service indisponible d\xe9sol\xe9", b"200 \xff", b"two hundred", b""])
 async def test_a_status_line_that_cannot_be_read_is_no_answer(line: bytes) -> None:
-    """B17: a value, so that the attempts are counted."""
+    """It comes back as a value, so that the attempts are counted."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -215,7 +214,7 @@ async def test_many_questions_at_once_share_the_client(server: Server) -> None:
 
 
 async def test_the_client_never_retries_by_itself() -> None:
-    """B17: fails if someone builds the client with retries on."""
+    """This fails if someone builds the client with retries on."""
     model = Model(Provider())
     opened = await model.open()
     assert opened.client.max_retries == 0

@@ -129,14 +129,12 @@ def test_a_run_that_waits_for_a_person_goes_on_waiting_without_a_worker() -> Non
 
 @pytest.mark.parametrize(("failure", "code"), [(BUG, "RT0007"), (MISMATCH, "RT0016")])
 def test_a_run_that_waits_for_a_person_is_stuck_where_an_answer_would_not_help(failure: str, code: str) -> None:
-    """B24, B33"""
     found = seen(asking(), failing(failure, code), failures={"inv_1": [failed(NOW - 5)]})
     assert found.state is RunState.STUCK
     assert len(found.questions) == 1
 
 
 def test_a_paused_run_is_stuck_also_while_it_waits_for_a_person() -> None:
-    """B33"""
     found = seen(asking(), invocation("paused"), failures={"inv_1": [paused(NOW - 5, "RT0010", "refused")]})
     assert found.state is RunState.STUCK
 
@@ -150,7 +148,6 @@ def test_a_run_is_stuck_where_the_call_that_it_waits_for_is() -> None:
 
 
 def test_a_run_that_nothing_carries_on_is_stuck() -> None:
-    """B42"""
     killed = seen(record(), invocation("completed", ended_with="[409] killed"))
     assert (killed.state, killed.trouble and killed.trouble.cause) == (RunState.STUCK, Cause.ABSENT)
     assert "killed" in killed.reason

@@ -33,14 +33,12 @@ def requests(provider: Provider, *outcomes: ModelFailed) -> tuple[int, list[floa
 @pytest.mark.parametrize("configured, made", [(0, 1), (1, 1), (2, 2), (3, 3), (10, 10)])
 @pytest.mark.parametrize("action", [Action.RETRY, Action.WAIT])
 def test_attempts_configured_are_requests_made(configured: int, made: int, action: Action) -> None:
-    """B17, B33."""
     count, _, end = requests(Provider(attempts=configured), failed(action))
     assert count == made
     assert end == Fail(Reason.MODEL_UNAVAILABLE, f"after {made} requests: no answer")
 
 
 def test_what_cannot_succeed_is_asked_once() -> None:
-    """B16."""
     assert requests(Provider(), failed(Action.FAIL, Reason.UNAUTHORISED))[0] == 1
 
 
@@ -50,14 +48,12 @@ def test_our_own_wait_doubles_up_to_the_longest() -> None:
 
 
 def test_a_wait_that_is_named_is_kept_to_exactly() -> None:
-    """B15."""
     assert plan([], failed(Action.WAIT, retry_after_s=7200), Provider(), 0.9) == Retry(7200)
     assert plan([], failed(Action.RETRY, retry_after_s=30), Provider(), 0.9) == Retry(30)
     assert plan([], failed(Action.WAIT, retry_after_s=0.25), Provider()) == Retry(0.25)
 
 
 def test_waits_keep_to_one_budget() -> None:
-    """B15."""
     provider = Provider(attempts=10, wait_budget_s=100)
     count, waits, end = requests(provider, failed(Action.WAIT, Reason.RATE_LIMITED, retry_after_s=40))
     assert (count, waits, end.reason) == (3, [40, 40], Reason.RATE_LIMITED)
@@ -67,7 +63,6 @@ def test_waits_keep_to_one_budget() -> None:
 
 
 def test_too_long_is_trimmed_once_and_tried_once() -> None:
-    """B20."""
     overflow = failed(Action.TRIM, Reason.CONTEXT_TOO_LONG, history_bytes=10_000)
     assert plan([], overflow, Provider(attempts=1)) == Retry(0, trim_to_bytes=5_000)
     assert requests(Provider(), overflow)[::2] == (

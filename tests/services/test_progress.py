@@ -121,7 +121,6 @@ def test_the_move_after_the_first_answer(tool: Tool, answer: Any, move: type[Mov
 
 
 def test_n_attempts_are_n_answers() -> None:
-    """B17"""
     for tool in (KEYED, READ):
         progress, move = start(tool)
         if tool is KEYED:
@@ -167,7 +166,6 @@ def test_a_keyed_effect_that_is_not_found_is_sent_again_under_its_key() -> None:
 
 
 def test_what_is_not_found_after_the_last_attempt_is_a_person_s_to_decide() -> None:
-    """B17"""
     late = T0 + KEYED.send_deadline_s + KEYED.settle_s
     progress, move = go(start(KEYED)[0], sealed(), *[answered(UNSURE)] * KEYED.attempts)
     assert move == LookUp()
@@ -176,7 +174,6 @@ def test_what_is_not_found_after_the_last_attempt_is_a_person_s_to_decide() -> N
 
 
 def test_a_receiver_may_ask_for_a_wait_of_hours_and_not_of_days() -> None:
-    """B15"""
     limited = NotSent("too many requests", retry_after_s=7200)
     progress, move = go(start(KEYED)[0], sealed(), answered(limited))
     assert isinstance(move, Wait) and (move.seconds, move.then) == (7200, Seal(IntentState.ARMED))
@@ -185,7 +182,6 @@ def test_a_receiver_may_ask_for_a_wait_of_hours_and_not_of_days() -> None:
 
 
 def test_a_stored_error_is_never_followed_by_another_send() -> None:
-    """B39"""
     progress, move = go(start(KEYED)[0], sealed(), answered(STORED))
     assert move == LookUp()
     progress, move = go(progress, LookedUp(NotFound("none"), T0 + 100))
@@ -193,7 +189,6 @@ def test_a_stored_error_is_never_followed_by_another_send() -> None:
 
 
 def test_a_key_past_its_lifetime_is_not_sent_before_a_look_up() -> None:
-    """B40"""
     progress, _ = start(KEYED, key_lifetime_s=5.0)
     progress, move = go(progress, sealed(T0), answered(CRASHED, T0 + 8))
     assert move == LookUp()
@@ -209,7 +204,6 @@ def test_the_age_of_a_key_counts_from_the_first_time_that_it_may_have_left() -> 
 
 
 def test_a_receiver_that_is_still_working_is_waited_for_a_bounded_time() -> None:
-    """B38"""
     progress, move = go(start(KEYED)[0], sealed())
     waited, at = 0.0, T0
     while not isinstance(move, LookUp):
@@ -240,7 +234,6 @@ def test_a_set_is_not_repeated_after_its_send_deadline() -> None:
     ],
 )
 def test_what_an_earlier_pass_left_in_doubt_is_resolved_first(tool: Tool, state: IntentState, move: type[Move]) -> None:
-    """B42"""
     _, first = begin(CALL, Resolve(tool, intent(tool, state), "cut off"), Caps(), T0)
     assert isinstance(first, move)
 
@@ -272,7 +265,6 @@ def test_a_ruling_is_obeyed_and_recorded(choice: Choice, move: type[Move], state
 
 
 def test_an_approval_is_asked_for_the_bytes_that_will_be_sent() -> None:
-    """B36"""
     progress, move = begin(CALL, AskFirst(KEYED, intent(KEYED), "large"), Caps(), T0)
     assert move == Seal(IntentState.WAITING)
     progress = progress.with_intent(state=IntentState.WAITING)
@@ -310,7 +302,6 @@ def test_the_bytes_stay_until_the_outcome_is_final() -> None:
 
 
 def test_a_tool_that_cannot_make_its_bytes_did_nothing() -> None:
-    """B33"""
     failed = SealedAt(Prepared(None, failed="ValueError: no"), T0, "seal 1.1")
     progress, move = go(start(KEYED)[0], failed)
     assert isinstance(move, Settled) and "ValueError: no" in move.text and progress.row.state is IntentState.NOT_SENT
@@ -333,13 +324,11 @@ def test_a_call_with_a_problem_is_answered_with_it() -> None:
     ],
 )
 def test_what_a_cancelled_call_leaves_in_the_ledger(events: tuple[Event, ...], state: IntentState) -> None:
-    """B23"""
     row = landed(go(start(KEYED)[0], *events)[0])
     assert row is not None and row.state is state
 
 
 def test_attempts_of_zero_one_and_two_are_one_one_and_two_sends() -> None:
-    """B33"""
     for attempts, sends in ((1, 1), (2, 2)):
         tool = replace(KEYED, attempts=attempts)
         progress, move = go(begin(CALL, Go(tool, intent(tool)), Caps(), T0)[0], sealed())

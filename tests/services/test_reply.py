@@ -21,7 +21,6 @@ WHOLE = '{"to": "a\\"b", "cents": 100, "list": [1, {"x": true}], "none": null}'
     ],
 )  # fmt: skip
 def test_a_text_that_was_cut_off_stops_inside_a_value(text: str) -> None:
-    """B05."""
     assert stops_inside(text)
 
 
@@ -33,13 +32,13 @@ def test_a_text_that_was_cut_off_stops_inside_a_value(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_text_that_is_malformed_does_not(text: str) -> None:
-    """B01, B05: nothing but closing brackets missing, or no beginning of an object at all."""
+    """Either nothing but closing brackets is missing, or it is no beginning of an object at all."""
     assert not stops_inside(text)
 
 
 @given(st.integers(0, len(WHOLE) - 1))
 def test_wherever_an_object_is_cut_it_is_not_read_as_one(end: int) -> None:
-    """B05: and the sentence about it is bounded."""
+    """The sentence about what is wrong is bounded."""
     function: dict[str, Any] = {"name": "x", "arguments": WHOLE[:end]}
     call = read({"tool_calls": [{"function": function}]}).calls[0]
     assert (call.arguments is None) == bool(WHOLE[:end].strip())
@@ -48,7 +47,7 @@ def test_wherever_an_object_is_cut_it_is_not_read_as_one(end: int) -> None:
 
 @given(st.text(max_size=50), st.integers(100, 200))
 def test_a_capped_text_keeps_to_its_size_and_says_so(text: str, limit: int) -> None:
-    """B52: never inside a character."""
+    """It is never cut inside a character."""
     capped = cap_text(text * 10, limit)
     assert len(capped.encode()) <= limit
     whole = cap_text(text * 10, 10_000)

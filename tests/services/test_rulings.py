@@ -24,7 +24,6 @@ def taken(slots: Slots, choice: Choice, **more: str) -> Taken:
 
 
 def test_the_first_answer_wins_and_the_second_hears_who_gave_it() -> None:
-    """B36"""
     first = taken(asked(APPROVAL), Choice.APPROVE)
     assert first.wake == "awakeable"
     second = decide(first.slots, request(Choice.DENY), "bob", 12.0)
@@ -40,7 +39,6 @@ def test_an_answer_may_come_before_the_question() -> None:
 
 
 def test_an_answer_for_other_bytes_does_not_count() -> None:
-    """B36"""
     conflict = decide(asked(APPROVAL), request(Choice.APPROVE, digest="d2"), "ann", 11.0)
     assert isinstance(conflict, Conflict) and conflict.status == 409
     assert taken(asked(APPROVAL), Choice.APPROVE, digest="d1").ruling.choice is Choice.APPROVE
@@ -82,7 +80,7 @@ def test_an_approval_that_nobody_decides_is_denied_and_an_unknown_never_is() -> 
 
 
 def test_what_became_of_an_intent_is_not_decided_before_somebody_asks() -> None:
-    """B36: an early `did not happen` would send a second time without a look at the evidence."""
+    """An early `did not happen` would send a second time without a look at the evidence."""
     for choice in (Choice.HAPPENED, Choice.DID_NOT_HAPPEN, Choice.GIVE_UP):
         early = decide(Slots(), DecideRequest(key="k", decision=choice), "anna", 1.0)
         assert isinstance(early, Conflict) and early.status == 409

@@ -99,7 +99,6 @@ def test_commands_carry_the_addresses_that_were_given_and_quote_the_run_id() -> 
     ],
 )
 def test_a_stuck_run_says_what_is_wrong_and_what_helps(run: Overview, words: str, command: str | None) -> None:
-    """B24, B33"""
     said = shown(run)
     assert run.state is RunState.STUCK
     assert words in said

@@ -4,7 +4,6 @@ from services.decision import Stop, joined
 
 
 def test_the_first_cancel_says_who_and_an_undo_is_not_taken_back() -> None:
-    """B23"""
     anna, ben = Stop(who="anna", undo=True, invocation="inv_1"), Stop(who="ben", invocation="inv_1")
     assert joined(None, anna) == anna
     assert joined(anna, ben) == anna

@@ -22,7 +22,7 @@ def long_run(turns: int, result_bytes: int = 1_000) -> Transcript:
 
 
 def test_trimming_keeps_whole_turns_the_task_and_the_newest() -> None:
-    """B20: no orphan on either side, and the note says what is missing."""
+    """The note says what is missing."""
     limits = LIMITS.model_copy(update={"history_bytes": 10_000})
     messages = sent(long_run(300), limits)
     assert len(json.dumps(messages, ensure_ascii=False).encode()) <= 10_500

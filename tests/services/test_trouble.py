@@ -88,7 +88,6 @@ def test_failures_before_the_run_last_got_on_do_not_count() -> None:
 def test_one_that_restate_has_paused_needs_a_resume_also_when_the_cause_is_mended(
     code: str, cause: Cause, way: Way
 ) -> None:
-    """B33"""
     trouble = found(invocation("paused"), failed(NOW - 90), paused(NOW - 60, code, "it failed"))
     assert (trouble.cause, trouble.way, trouble.paused, trouble.since) == (cause, way, True, NOW - 60)
     assert not trouble.heals

@@ -55,7 +55,6 @@ async def test_an_async_function_runs_in_a_loop_of_its_own() -> None:
 
 
 async def test_a_value_is_made_plain_and_small() -> None:
-    """B26"""
     assert await run(lambda: {"id": "a", "sum": Decimal("1.10")}) == Done({"id": "a", "sum": "1.10"}, "a")
     got = await run(lambda: "x" * 5000)
     assert isinstance(got, Done)
@@ -70,18 +69,16 @@ class Hostile:
 
 
 async def test_a_value_that_cannot_be_looked_at_is_done() -> None:
-    """B26"""
     got = await run(Hostile)
     assert isinstance(got, Done) and "Hostile" in str(got.value)
 
 
 async def test_nothing_is_a_value() -> None:
-    """B26"""
     assert await run(lambda: None) == Done(None)
 
 
 async def test_a_value_without_a_form_is_done_and_says_so() -> None:
-    """B26: the effect happened, so no conversion may turn it into a failure."""
+    """The effect happened, so no conversion may turn it into a failure."""
     got = await run(lambda: (n for n in range(3)))
     assert isinstance(got, Done)
     assert "generator" in str(got.value)
@@ -89,7 +86,6 @@ async def test_a_value_without_a_form_is_done_and_says_so() -> None:
 
 @pytest.mark.parametrize("kind", ["blocks", "blocks in async"])
 async def test_a_blocking_tool_does_not_stall_the_loop(kind: str) -> None:
-    """B29"""
 
     async def blocks() -> None:
         time.sleep(0.6)  # noqa: ASYNC251  that is what the tool does wrong
@@ -106,7 +102,6 @@ async def test_a_blocking_tool_does_not_stall_the_loop(kind: str) -> None:
 
 
 async def test_calls_queue_for_a_thread_and_do_not_fail() -> None:
-    """B29"""
     pool = CodePool(4, 1000)
     at_once: list[int] = []
     working = 0
@@ -128,7 +123,6 @@ async def test_calls_queue_for_a_thread_and_do_not_fail() -> None:
 
 
 async def test_past_the_deadline_it_is_unknown_and_the_late_result_is_ignored() -> None:
-    """B29"""
     ended = threading.Event()
 
     def work() -> str:
@@ -213,7 +207,6 @@ async def test_a_sentence_of_the_hook_keeps_it_from_beginning() -> None:
     ids=repr,
 )
 async def test_an_exception_after_a_possible_effect_is_a_doubt(error: BaseException, answer: Answer) -> None:
-    """B13, B22"""
     assert await run(raising(error)) == answer
 
 
@@ -234,7 +227,6 @@ async def test_an_exception_after_a_possible_effect_is_a_doubt(error: BaseExcept
     ids=repr,
 )
 async def test_an_exception_of_a_reader_is_its_answer_unless_it_may_pass(error: BaseException, answer: Answer) -> None:
-    """B13, B33"""
     assert await run(raising(error), changes=False) == answer
 
 

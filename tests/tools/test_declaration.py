@@ -136,7 +136,6 @@ def test_a_name_that_no_provider_takes_is_refused() -> None:
 
 @pytest.mark.parametrize("attempts, counted", [(None, ATTEMPTS), (0, 1), (1, 1), (2, 2)])
 def test_attempts_are_answers_and_there_is_at_least_one(attempts: int | None, counted: int) -> None:
-    """B33"""
     assert tool(**KEYED, attempts=attempts)(build).attempts == counted
 
 
@@ -196,7 +195,6 @@ def test_a_builder_that_ends_its_script_ends_no_worker() -> None:
 
 
 def test_a_generator_is_refused_because_a_call_of_it_does_nothing() -> None:
-    """B26"""
 
     def pages(name: str) -> Iterator[str]:
         """Read pages."""

@@ -87,7 +87,7 @@ def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_no_client_is_built_with_retries() -> None:
-    """B17: the behaviour is tested with sockets in test_wire; this names the line that would break it."""
+    """The behaviour is tested with sockets in test_wire; this names the line that would break it."""
     for builder in ("Client", "AsyncClient", "HTTPTransport", "AsyncHTTPTransport", "AiohttpTransport", "Retry"):
         assert [name for name, _ in calls(builder)] == [], f"{builder} is built outside the transport"
     [(name, session)] = calls("ClientSession")

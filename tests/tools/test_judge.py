@@ -34,7 +34,6 @@ async def test_a_judge_that_fails_leaves_a_doubt() -> None:
 
 
 async def test_a_judges_value_is_made_plain() -> None:
-    """B26"""
     values: list[Any] = [Decimal("1.10"), {1: {2}}, object(), (n for n in range(3))]
     for value in values:
         async with peer(answer(200)) as receiver, wire_to(receiver.url) as wire:

@@ -98,7 +98,6 @@ class Hostile(dict[str, int]):
     ],
 )
 def test_what_json_has_no_word_for(value: object, form: object) -> None:
-    """B26, B52"""
     assert plain(value) == form
     json.dumps(plain(value), allow_nan=False).encode()
 
@@ -118,7 +117,6 @@ def test_what_json_has_no_word_for(value: object, form: object) -> None:
     ],
 )
 def test_anything_else_is_an_error_that_names_it(value: object, words: str) -> None:
-    """B26"""
     form = plain(value)
     assert isinstance(form, dict)
     assert words in str(form["error"])
@@ -149,7 +147,6 @@ def test_a_huge_integer_has_a_form() -> None:
 
 
 def test_the_form_does_not_depend_on_the_hash_seed() -> None:
-    """B37"""
     code = "from tools.plain import plain; print(plain({'a','b','c','d', 1, (2, 'x')}))"
     forms = {
         subprocess.run(
@@ -185,7 +182,6 @@ def test_text_can_be_written(value: str) -> None:
 
 
 def test_an_error_without_words_has_its_class() -> None:
-    """B13"""
     assert describe(ValueError()) == "ValueError"
     assert describe(ValueError("  a \n b ")) == "ValueError: a b"
 

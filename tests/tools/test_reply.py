@@ -42,7 +42,6 @@ def body_of(raw: bytes, *, truncated: bool = False) -> object:
     ],
 )
 def test_a_wait_is_seconds_or_nothing(headers: dict[str, str], wait_s: float | None) -> None:
-    """B15"""
     assert retry_after_s(headers) == wait_s
 
 
@@ -72,7 +71,6 @@ def test_no_wait_raises(value: str, date: str) -> None:
     ],
 )
 def test_a_body_is_json_or_text(raw: bytes, body: object) -> None:
-    """B52"""
     assert body_of(raw) == body
 
 

@@ -15,7 +15,6 @@ SEGMENT = st.text(WRITABLE, min_size=1, max_size=20).filter(lambda s: s not in (
 
 
 def test_equal_bodies_have_equal_bytes() -> None:
-    """B37"""
     assert post("/a", {"b": 1, "a": [1.5, "ä"]}).body == '{"a":[1.5,"ä"],"b":1}'.encode()
     assert post("/a", {"b": 1, "a": 2}) == post("/a", {"a": 2, "b": 1})
 

@@ -59,7 +59,6 @@ def refused(**changes: object) -> str:
 
 
 def test_the_model_sees_names_types_and_descriptions_but_no_key() -> None:
-    """B41"""
     assert ship.name == "ship"
     assert ship.description == "Ship a parcel.\nIt leaves on the next day."
     properties = ship.schema["properties"]
@@ -82,7 +81,6 @@ def test_an_argument_called_title_is_kept() -> None:
 
 
 def test_a_tool_without_arguments_has_an_empty_schema() -> None:
-    """B02"""
 
     @tool(effect=Effect.READ)
     def list_invoices() -> list[str]:
@@ -115,7 +113,7 @@ def test_checked_arguments_check_again_to_themselves() -> None:
 
 @pytest.mark.parametrize("value", ["500", 500.0, 500.5, True, None, [500], "€5"])
 def test_money_is_not_guessed(value: object) -> None:
-    """B43: 100.00 in a field of cents is more likely a wrong unit than a number."""
+    """100.00 in a field of cents is more likely a wrong unit than a number."""
     assert refused(cents=value).startswith("cents: ")
 
 
@@ -140,14 +138,12 @@ def test_many_problems_are_cut() -> None:
 
 @pytest.mark.parametrize("name", ["key", "idempotency_key", "idempotencyKey", "Idempotency-Key", "x-idempotency-key"])
 def test_a_key_that_the_model_made_up_is_dropped(name: str) -> None:
-    """B41"""
     got = ship.check({**GOOD, name: "mine"})
     assert isinstance(got, dict)
     assert name not in got
 
 
 def test_poison_in_arguments_is_cleaned_before_it_is_kept() -> None:
-    """B52"""
     got = ship.check({**GOOD, "notes": ["\ud83d a\x00"], "extra": {"n": float("inf"), "big": 2**80, "\udc00": 1}})
     assert isinstance(got, dict)
     assert got["notes"] == ["\ufffd a\ufffd"]
@@ -155,7 +151,7 @@ def test_poison_in_arguments_is_cleaned_before_it_is_kept() -> None:
 
 
 def test_what_the_builder_refuses_is_told_before_anything_is_sealed() -> None:
-    """B33: the builder's exception would come again on every attempt."""
+    """The builder's exception would come again on every attempt."""
     assert refused(due="1999-01-01") == "ship cannot be called like this, ValueError: the day is long past."
 
 
@@ -237,7 +233,6 @@ def test_a_signature_that_cannot_be_described_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["key", "idempotency_key", "idempotencyKey", "x_idempotency_key", "KEY"])
 def test_a_parameter_that_shows_the_key_to_the_model_is_refused(name: str) -> None:
-    """B41"""
     scope: dict[str, Callable[..., object]] = {}
     exec(f"def pay(cents: int, {name}: str) -> int:\n    'Pay.'\n    return 1", scope)
     with pytest.raises(

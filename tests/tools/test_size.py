@@ -28,7 +28,6 @@ def test_the_limit_itself_is_small_enough() -> None:
 
 
 def test_a_large_value_says_its_size_and_how_to_ask_for_less() -> None:
-    """B20"""
     got = cap(["x" * 10] * 10_000, 500)
     assert isinstance(got, str)
     assert got.startswith('["xxxxxxxxxx","xx')
@@ -43,7 +42,6 @@ def test_the_size_of_the_whole_may_be_known_or_not() -> None:
 @pytest.mark.parametrize("limit_bytes", range(LIMIT_BYTES_MIN, LIMIT_BYTES_MIN + 8))
 @pytest.mark.parametrize("character", [EMOJI, "ä", '"', "\n", "\x01", "\\"])
 def test_no_character_is_cut_in_two(character: str, limit_bytes: int) -> None:
-    """B52"""
     got = str(cap(character * 1000, limit_bytes))
     beginning = got.partition("…")[0]
     assert set(beginning) <= {character}

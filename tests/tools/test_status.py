@@ -68,7 +68,6 @@ def test_a_refusal_is_rejected_with_its_status_and_words(code: int) -> None:
     ],
 )
 def test_in_flight_is_told_by_its_code(body: object) -> None:
-    """B38"""
     got = said(409, body, retry_after="1")
     assert isinstance(got, InFlight)
     assert got.retry_after_s == 1
@@ -95,7 +94,6 @@ def test_a_bare_409_is_a_refusal() -> None:
     ],
 )
 def test_a_reused_key_is_a_doubt_and_never_a_refusal(code: int, body: object) -> None:
-    """B37"""
     got = said(code, body)
     assert isinstance(got, Unknown)
     assert got.doubt is Doubt.KEY_REUSED
@@ -103,7 +101,6 @@ def test_a_reused_key_is_a_doubt_and_never_a_refusal(code: int, body: object) ->
 
 @pytest.mark.parametrize("code", [500, 503])
 def test_a_replayed_error_is_a_stored_one(code: int) -> None:
-    """B39"""
     got = said(code, replayed=True)
     assert isinstance(got, Unknown)
     assert got.doubt is Doubt.STORED_ERROR
@@ -127,7 +124,6 @@ def test_too_many_was_not_looked_at() -> None:
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "quota_exceeded"])
 def test_an_exhausted_quota_will_not_come_back(code: str) -> None:
-    """B16"""
     got = said(429, error(code))
     assert isinstance(got, NotSent)
     assert got.last

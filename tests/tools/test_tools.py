@@ -102,7 +102,6 @@ def test_the_list_is_explicit_and_each_says_what_its_receiver_promises() -> None
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_the_model_never_sees_a_key(tool: Tool) -> None:
-    """B41"""
     properties = tool.schema["properties"]
     assert isinstance(properties, dict)
     assert "key" not in str(list(properties)).lower()
@@ -153,7 +152,6 @@ async def test_a_lost_transfer_is_found_by_its_reference(wire: Wire, url: str) -
 
 
 async def test_a_request_under_way_is_in_flight(wire: Wire, url: str) -> None:
-    """B38"""
     charge = BY_NAME["charge_card"]
     async with behaviour(url, "charge", slow_ms=800, times=1):
         first = asyncio.ensure_future(send(wire, charge, "slow"))
@@ -165,7 +163,6 @@ async def test_a_request_under_way_is_in_flight(wire: Wire, url: str) -> None:
 
 
 async def test_a_stored_error_is_told_from_a_passing_one_and_found(wire: Wire, url: str) -> None:
-    """B39"""
     charge = BY_NAME["charge_card"]
     async with behaviour(url, "charge", fail={"status": 500, "when": "after_commit", "store": True}, times=1):
         first = await send(wire, charge, "stored")
@@ -178,7 +175,6 @@ async def test_a_stored_error_is_told_from_a_passing_one_and_found(wire: Wire, u
 
 
 async def test_another_body_under_the_same_key_is_our_bug(wire: Wire) -> None:
-    """B37"""
     charge = BY_NAME["charge_card"]
     await send(wire, charge, "reused")
     got = await send(wire, charge, "reused", amount_cents=501)
@@ -243,7 +239,6 @@ def test_a_charge_without_an_id_cannot_be_undone() -> None:
 
 
 def test_a_memo_worded_differently_is_the_same_action() -> None:
-    """B43"""
     charge = BY_NAME["charge_card"]
     assert charge.identify(checked(charge, memo="a")) == charge.identify(checked(charge, memo="b"))
     assert charge.identify(checked(charge)) != charge.identify(checked(charge, amount_cents=501))

@@ -93,7 +93,6 @@ async def test_a_server_that_speaks_no_tls_never_got_the_request() -> None:
 async def test_a_connection_that_breaks_later_may_have_arrived_and_nothing_is_repeated(
     act: Act, request_: Request
 ) -> None:
-    """B17"""
     async with peer(act) as receiver, wire_to(receiver.url) as wire:
         got = await wire.send("receiver", request_, "k", 5)
         await asyncio.sleep(0.05)
@@ -107,7 +106,7 @@ async def test_a_connection_that_breaks_later_may_have_arrived_and_nothing_is_re
 async def test_a_kept_connection_that_breaks_may_have_arrived_and_nothing_is_repeated(
     act: Act, request_: Request
 ) -> None:
-    """B17: aiohttp by itself repeats GET and PUT here."""
+    """Left to itself, aiohttp repeats GET and PUT here."""
     async with peer(in_turn(answer(), act)) as receiver, wire_to(receiver.url) as wire:
         assert isinstance(await wire.send("receiver", request_, "k", 5), Done)
         got = await wire.send("receiver", request_, "k", 5)
@@ -127,7 +126,6 @@ async def test_a_fresh_request_does_not_use_a_kept_connection() -> None:
 
 @pytest.mark.parametrize("act", [peers.hang, peers.trickle])
 async def test_the_whole_exchange_has_a_deadline(act: Act) -> None:
-    """B18"""
     async with peer(act) as receiver, wire_to(receiver.url) as wire:
         begun = time.monotonic()
         got = await wire.send("receiver", POST, "k", 0.3)
@@ -173,7 +171,6 @@ async def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch: py
 
 
 async def test_a_large_answer_is_cut_and_says_so() -> None:
-    """B20"""
     body = json.dumps({"id": "x", "text": "ä" * 2_500_000}).encode()
     async with peer(answer(raw=body)) as receiver, wire_to(receiver.url) as wire:
         got = await wire.send("receiver", get("/orders"), None, 5)
@@ -195,7 +192,6 @@ async def test_an_answer_beyond_the_value_limit_keeps_its_id() -> None:
 
 
 async def test_bytes_that_are_not_utf8_are_cleaned() -> None:
-    """B52"""
     raw = b'{"a": "\xff\\u0000\\ud83d", "b": 1e400, "c": NaN}'
     async with peer(answer(raw=raw)) as receiver, wire_to(receiver.url) as wire:
         got = await wire.send("receiver", get("/x"), None, 5)

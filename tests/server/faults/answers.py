@@ -29,7 +29,6 @@ def the_answer_is_lost_after_the_commit(stand: Stand) -> Cells:
 
 @fault("done", "done", "done", "done", "applied")
 def the_first_request_is_still_in_flight_after_a_kill(stand: Stand) -> Cells:
-    """B38"""
     cells = behaving(stand, slow_ms=2500, times=1)
     stand.wait(lambda: all(cell.arrived() for cell in cells.values()), "all requests")
     stand.a.kill()
@@ -41,13 +40,12 @@ def the_first_request_is_still_in_flight_after_a_kill(stand: Stand) -> Cells:
 
 @fault("done", "alarm", "alarm", "alarm", "alarm")
 def the_receiver_says_that_the_key_came_with_another_body(stand: Stand) -> Cells:
-    """B37"""
     return behaving(stand, refuse={"status": 422, "code": "idempotency_key_reused", "store": False}, times=1)
 
 
 @fault("done", "done", "done", "done", "applied")
 def an_error_5xx_after_the_commit_is_stored_and_replayed(stand: Stand) -> Cells:
-    """B39: the first answer that says that it is a stored one ends the sending."""
+    """The first answer that says that it is a stored one ends the sending."""
     cells = behaving(stand, fail={"status": 500, "when": "after_commit", "store": True})
     stand.wait(lambda: all(cell.settled() for cell in cells.values()), "all ends")
     assert len(cells[KEYED].requests()) == 2
@@ -56,25 +54,21 @@ def an_error_5xx_after_the_commit_is_stored_and_replayed(stand: Stand) -> Cells:
 
 @fault("done", "done", "stays", "not applied", "not applied", long=True)
 def an_error_5xx_before_the_commit_is_stored_and_replayed(stand: Stand) -> Cells:
-    """B39"""
     return behaving(stand, fail={"status": 500, "when": "before_commit", "store": True}, times=1)
 
 
 @fault("done", "done", "done", "not applied", "not applied")
 def an_error_5xx_before_the_commit_is_not_stored(stand: Stand) -> Cells:
-    """B39"""
     return behaving(stand, fail={"status": 503, "when": "before_commit", "store": False}, times=1)
 
 
 @fault("done", "done", "done", "done", "applied", long=True)
 def an_error_5xx_after_the_commit_is_not_stored(stand: Stand) -> Cells:
-    """B39"""
     return behaving(stand, fail={"status": 500, "when": "after_commit", "store": False}, times=1)
 
 
 @fault("done", "done", "done", "done", "applied")
 def the_key_s_lifetime_is_over_and_it_was_applied(stand: Stand) -> Cells:
-    """B40"""
     worker = forgetful(stand)
     gates = stand.gates("applied")
     cells = stand.begin()
@@ -92,7 +86,6 @@ def the_key_s_lifetime_is_over_and_it_was_applied(stand: Stand) -> Cells:
 
 @fault("done", "done", "not applied", "not applied", "not applied", long=True)
 def the_key_s_lifetime_is_over_and_it_was_not_applied(stand: Stand) -> Cells:
-    """B40"""
     worker = forgetful(stand)
     gates = stand.gates("arrived")
     cells = stand.begin()

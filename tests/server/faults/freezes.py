@@ -10,7 +10,6 @@ from tests.server.stand import Held, Stand, Way
 
 @fault("done", "done", "done", "done", "applied")
 def frozen_when_it_was_applied_and_thawed_later(stand: Stand) -> Cells:
-    """B30"""
     gates = stand.gates("applied")
     cells = stand.begin()
     for gate in gates:
@@ -24,7 +23,6 @@ def frozen_when_it_was_applied_and_thawed_later(stand: Stand) -> Cells:
 
 @fault("done", "done", "done", "done", "applied", long=True)
 def frozen_when_it_was_answered_and_not_recorded(stand: Stand) -> Cells:
-    """B30"""
     gates = stand.gates("applied")
     cells = stand.begin()
     for gate in gates:
@@ -35,7 +33,7 @@ def frozen_when_it_was_answered_and_not_recorded(stand: Stand) -> Cells:
 
 @fault("done", "done", "done", "not applied", "not applied")
 def frozen_after_the_seal_and_thawed_past_the_send_deadline(stand: Stand) -> Cells:
-    """B30: the one that slept would send as soon as it wakes up."""
+    """The worker that slept would send as soon as it wakes up."""
     cells = sealed(stand)
     stand.a.freeze()
     stand.relay.aim(stand.b.command.port)
@@ -46,7 +44,6 @@ def frozen_after_the_seal_and_thawed_past_the_send_deadline(stand: Stand) -> Cel
 
 @fault("done", "done", "done", "done", "done", long=True)
 def frozen_in_the_model_call_and_thawed_later(stand: Stand) -> Cells:
-    """B30"""
     gate = stand.model_gate("arrived", times=len(stand.kinds))
     cells = stand.begin()
     gate.wait()
@@ -58,7 +55,6 @@ def frozen_in_the_model_call_and_thawed_later(stand: Stand) -> Cells:
 
 @fault("done", "done", "done", "done", "done", long=True)
 def frozen_when_the_model_had_replied_and_it_was_not_recorded(stand: Stand) -> Cells:
-    """B30"""
     gate = stand.model_gate("applied", times=len(stand.kinds))
     cells = stand.begin()
     gate.wait()
@@ -74,7 +70,7 @@ def asked_once_more_at_most(stand: Stand, cells: Cells) -> Cells:
 
 @fault("done", "done", "done", "done", "applied")
 def cut_off_by_lost_packets_as_it_sends(stand: Stand) -> Cells:
-    """B30: both are awake, and neither knows of the other."""
+    """Both workers are awake, and neither knows of the other."""
     cells = sealed(stand)
     stand.relay.aim(stand.b.command.port)
     stand.relay.hold(Way.TO_SERVER)

@@ -1,4 +1,4 @@
-"""The other ends as the lab speaks to them: receiver, model, ingress and admin, in JSON over HTTP on this machine.
+"""The remotes, as the lab speaks to them: receiver, model, ingress and admin, in JSON over HTTP on this machine.
 
 Rule: no proxy, no retry, a timeout on every call. What the receiver says it received and applied is the truth that the
 lab judges by.
@@ -19,7 +19,7 @@ CALL_S = 10.0
 RUN_S = 300.0
 
 
-class Peer:
+class Remote:
     """One HTTP server on this machine."""
 
     def __init__(self, name: str, url: str) -> None:
@@ -65,23 +65,23 @@ class Peer:
 class Gate:
     """A request of one effect is held at a point until it is let go."""
 
-    peer: Peer
+    remote: Remote
     gate_id: str
 
     def wait_held(self, wait_s: float) -> bool:
         """Wait until a request is held; False where none came in time."""
-        row = self.peer.json("GET", f"/gates/{self.gate_id}?wait_s={wait_s}", timeout_s=wait_s + CALL_S)
+        row = self.remote.json("GET", f"/gates/{self.gate_id}?wait_s={wait_s}", timeout_s=wait_s + CALL_S)
         return bool(row["held"] >= 1)
 
     def held(self) -> int:
         """How many requests it has held so far."""
-        return int(self.peer.json("GET", f"/gates/{self.gate_id}")["held"])
+        return int(self.remote.json("GET", f"/gates/{self.gate_id}")["held"])
 
     def release(self) -> None:
-        self.peer.json("POST", f"/gates/{self.gate_id}/release")
+        self.remote.json("POST", f"/gates/{self.gate_id}/release")
 
 
-class Mock(Peer):
+class MockRemote(Remote):
     """What the receiver and the model have in common."""
 
     def gate(self, effect: str, point: GatePoint, times: int = 1) -> Gate:
@@ -90,7 +90,7 @@ class Mock(Peer):
         return Gate(self, str(row["id"]))
 
 
-class Receiver(Mock):
+class Receiver(MockRemote):
     """The mock receiver."""
 
     def requests(self, after: int = 0) -> list[RequestRow]:
@@ -103,7 +103,7 @@ class Receiver(Mock):
         return rows
 
 
-class Model(Mock):
+class Model(MockRemote):
     """The mock model."""
 
     def requests(self, after: int = 0) -> list[ModelRow]:
@@ -112,7 +112,7 @@ class Model(Mock):
         return rows
 
 
-class Ingress(Peer):
+class Ingress(Remote):
     """Restate's ingress: where runs are submitted."""
 
     def invoke(
@@ -122,7 +122,7 @@ class Ingress(Peer):
         return self.call("POST", f"/{service}/{quote(key, safe='')}/{handler}", body, timeout_s)
 
 
-class Admin(Peer):
+class Admin(Remote):
     """Restate's admin API."""
 
     def register(self, worker: str) -> None:
