@@ -100,4 +100,4 @@ class NotFound:
 Answer = Done | Rejected | Unknown | NotSent | InFlight | Pending
 """What one exchange of a send yields."""
 Found = Done | Rejected | Pending | NotFound | Unknown | NotSent
-"""What one exchange of a look-up yields; Unknown and NotSent mean that the look-up itself got no answer."""
+"""What one exchange of a look-up yields; Unknown and NotSent mean that the look-up did not tell."""

@@ -1,12 +1,14 @@
 """A look-up counts only where it is about this very key."""
 
+from collections.abc import Callable
+
 import pytest
 from pydantic import JsonValue
 
 from tests.tools import peer as peers
 from tests.tools.peer import Act, answer, peer, wire_to
 from tools.charge_card import charge_card
-from tools.lookup import Lookup, find_by_reference
+from tools.lookup import Lookup, find_by_key, find_by_reference
 from tools.outcome import Done, Doubt, Found, NotFound, NotSent, Rejected, Unknown
 from tools.reply import Reply
 from tools.request import get
@@ -38,13 +40,68 @@ async def test_an_empty_list_is_not_found() -> None:
     assert isinstance(await found(answer(body={"data": []})), NotFound)
 
 
-async def test_objects_of_another_key_are_not_ours() -> None:
-    """An API that does not know the parameter lists everything."""
-    rows = [{"id": "ch_1", "reference": "other"}, {"id": "ch_2", "key": "other"}, "ch_3"]
-    assert isinstance(await found(answer(body={"data": rows})), NotFound)
-    assert await found(answer(body={"data": [*rows, {"id": "ch_4", "key": "k1"}]})) == Done(
-        {"id": "ch_4", "key": "k1"}, "ch_4"
-    )
+OTHERS: list[JsonValue] = [{"id": "ch_1", "reference": "other"}, {"id": "ch_2", "key": "other"}, "ch_3"]
+NAMELESS: list[JsonValue] = [{"id": "ch_5"}, {"id": "ch_6", "reference": None}, {"id": "ch_7", "key": ""}]
+
+
+async def test_ours_is_found_among_objects_of_others() -> None:
+    row: JsonValue = {"id": "ch_4", "key": "k1"}
+    assert await found(answer(body={"data": [*OTHERS, *NAMELESS, row], "has_more": True})) == Done(row, "ch_4")
+    both: JsonValue = {"id": "ch_8", "key": "other", "reference": "k1"}
+    assert await found(answer(body={"data": [both]})) == Done(both, "ch_8")
+
+
+@pytest.mark.parametrize("row", [*OTHERS, *NAMELESS, {"id": "ch_9", "reference": ["k1"]}, {"id": "k1"}])
+async def test_what_does_not_name_the_key_is_neither_ours_nor_shows_that_ours_is_not_there(row: JsonValue) -> None:
+    """An API that does not know the parameter lists everything, and rarely all of it."""
+    got = await found(answer(body={"data": [row]}))
+    assert isinstance(got, Unknown)
+    assert got.doubt is Doubt.JUDGED
+
+
+@pytest.mark.parametrize(
+    "beside", [{"has_more": True}, {"next": "/charges?after=1"}, {"next_cursor": "c"}, {"nextPageToken": "t"}]
+)
+async def test_a_list_that_goes_on_does_not_show_that_ours_is_not_there(beside: dict[str, object]) -> None:
+    assert isinstance(await found(answer(body={"data": [], **beside})), Unknown)
+    link = answer(body={"data": []}, link='</charges?page=2>; rel="next"')
+    assert isinstance(await found(link), Unknown)
+    ended = {"has_more": False, "next": None, "next_cursor": ""}
+    assert isinstance(await found(answer(body={"data": [], **ended})), NotFound)
+
+
+def listed(lookup: Lookup, *rows: JsonValue) -> Found:
+    return lookup.judge(Reply(200, body={"data": list(rows)}, key="k1"))
+
+
+@pytest.mark.parametrize("find", [find_by_key, find_by_reference])
+def test_a_filter_is_trusted_where_the_tool_says_so_and_nothing_speaks_against_it(
+    find: Callable[..., Lookup],
+) -> None:
+    trusting = find("/x", trusts_filter=True)
+    assert listed(trusting, {"id": "ch_5"}) == Done({"id": "ch_5"}, "ch_5")
+    assert listed(trusting, {"id": "ch_5"}, {"id": "ch_6", "key": "k1"}) == Done({"id": "ch_6", "key": "k1"}, "ch_6")
+    assert isinstance(listed(trusting), NotFound)
+    assert isinstance(listed(trusting, {"id": "ch_5"}, {"id": "ch_1", "key": "other"}), Unknown)
+    assert isinstance(listed(trusting, "ch_3"), Unknown)
+
+
+@pytest.mark.parametrize("find", [find_by_key, find_by_reference])
+def test_a_tool_may_say_which_fields_name_the_key(find: Callable[..., Lookup]) -> None:
+    row: JsonValue = {"id": "ch_1", "client_ref": "k1", "reference": "an order of theirs"}
+    assert isinstance(listed(find("/x"), row), Unknown)
+    assert listed(find("/x", named_by=("client_ref",)), row) == Done(row, "ch_1")
+
+
+@pytest.mark.parametrize("find", [find_by_key, find_by_reference])
+def test_a_tool_may_read_what_became_of_its_object(find: Callable[..., Lookup]) -> None:
+    def failed(row: JsonValue) -> Found:
+        return Rejected("it failed", value=row)
+
+    row: JsonValue = {"id": "ch_1", "key": "k1", "status": "failed"}
+    assert listed(find("/x"), row) == Done(row, "ch_1")
+    assert listed(find("/x", read=failed), row) == Rejected("it failed", value=row)
+    assert isinstance(listed(find("/x", read=failed), {"id": "ch_2", "key": "other"}), Unknown)
 
 
 @pytest.mark.parametrize("body", [None, [], {}, {"data": {}}, "text", {"data": None}])
