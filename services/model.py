@@ -24,6 +24,7 @@ from services.patience import Fail, Retry, plan
 from services.provider import Provider
 from services.reason import Reason
 from tools.tool import Tool
+from tools.unpack import ACCEPTED, unpacked
 
 if TYPE_CHECKING:
     import httpx2
@@ -78,7 +79,7 @@ class Model:
         response = await opened.http.send(opened.shape.around(body), stream=True, follow_redirects=False)
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            return response.status_code, headers, await _read(response, self._provider.reply_bytes)
+            return response.status_code, headers, await _read(response, headers, self._provider.reply_bytes)
         finally:
             await response.aclose()
 
@@ -122,7 +123,13 @@ class _Shape:
 
     def __init__(self, request: "httpx2.Request") -> None:
         self._like = request
-        self._headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
+        kept = [
+            (name, value)
+            for name, value in request.headers.raw
+            if name.lower() not in (b"content-length", b"accept-encoding")
+        ]
+        # The library asks for whatever can be unpacked where it is installed; we unpack these.
+        self._headers = [*kept, (b"Accept-Encoding", ACCEPTED.encode())]
 
     def around(self, body: bytes) -> "httpx2.Request":
         like = self._like
@@ -171,17 +178,13 @@ async def _shape(client: "AsyncOpenAI") -> _Shape:
     return _Shape(made[0])
 
 
-async def _read(response: "httpx2.Response", limit_bytes: int) -> bytes:
-    """The decoded body; raises `_TooLargeError` as soon as it is larger than allowed."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > limit_bytes:
-            words = f"status {response.status_code}: the answer is larger than the {limit_bytes:,} bytes that are read"
-            raise _TooLargeError(words)
-        parts.append(part)
-    return b"".join(parts)
+async def _read(response: "httpx2.Response", headers: Mapping[str, str], limit_bytes: int) -> bytes:
+    """The unpacked body; raises `_TooLargeError` as soon as it is larger than allowed."""
+    body = await unpacked(response.aiter_raw(), headers.get("content-encoding", ""), limit_bytes)
+    if body.end == "cut":
+        words = f"status {response.status_code}: the answer is larger than the {limit_bytes:,} bytes that are read"
+        raise _TooLargeError(words)
+    return body.raw if body.unreadable is None else json.dumps({"error": body.unreadable}).encode()
 
 
 def _cause(error: BaseException) -> str:

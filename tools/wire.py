@@ -25,6 +25,7 @@ from tools.reply import Reply
 from tools.request import Request
 from tools.size import cap
 from tools.status import Judge
+from tools.unpack import unpacked
 
 __all__ = ["Base", "MayLeave", "Reply", "Sizes", "Wire", "always"]
 
@@ -144,20 +145,16 @@ class Wire:
             extensions={"departure": departure},
         )
         response = await self._transport(trip).handle_async_request(outgoing)
+        received = {name.lower(): value for name, value in response.headers.items()}
+        encoding = received.get("content-encoding", "")
         try:
-            raw, truncated = await self._body(response)
+            body = await unpacked(response.aiter_raw(), encoding, self.sizes.body_bytes)
         finally:
             await response.aclose()
-        received = {name.lower(): value for name, value in response.headers.items()}
-        return reply.read(response.status_code, received, raw, truncated=truncated, key=trip.about)
-
-    async def _body(self, response: httpx.Response) -> tuple[bytes, bool]:
-        raw = bytearray()
-        async for chunk in response.aiter_bytes():
-            raw += chunk
-            if len(raw) > self.sizes.body_bytes:
-                return bytes(raw[: self.sizes.body_bytes]), True
-        return bytes(raw), False
+        if encoding:
+            received.pop("content-length", None)  # it counts other bytes than those that are read
+        raw = body.raw if body.unreadable is None else body.unreadable.encode()
+        return reply.read(response.status_code, received, raw, truncated=body.end == "cut", key=trip.about)
 
     def _transport(self, trip: _Trip) -> httpx.AsyncBaseTransport:
         from tools.transport import Transport

@@ -127,6 +127,11 @@ async def bomb(request: web.Request) -> web.StreamResponse:
     return web.Response(body=packed, headers={"content-encoding": "gzip"})
 
 
+async def bomb_packed_twice(request: web.Request) -> web.StreamResponse:
+    packed = gzip.compress(gzip.compress(b"x" * 20_000_000))
+    return web.Response(body=packed, headers={"content-encoding": "gzip, gzip"})
+
+
 async def large_error(request: web.Request) -> web.StreamResponse:
     return web.Response(body=b"x" * 300_000, status=500)
 
@@ -138,6 +143,19 @@ async def test_an_answer_is_read_up_to_a_size(server: Server, handler: Handler) 
     assert isinstance(value, ModelFailed)
     assert value.action is Action.FAIL
     assert "larger than the 100,000 bytes" in value.detail
+
+
+async def test_an_answer_that_was_packed_twice_is_no_answer(server: Server) -> None:
+    server.handler = bomb_packed_twice
+    value = await ask(server)
+    assert isinstance(value, ModelFailed)
+    assert (value.action, value.reason) == (Action.RETRY, Reason.MODEL_UNAVAILABLE)
+    assert "packed as gzip, gzip" in value.detail
+
+
+async def test_only_what_can_be_unpacked_is_asked_for(server: Server) -> None:
+    await ask(server)
+    assert server.seen[0][0]["accept-encoding"] == "gzip, deflate"
 
 
 async def test_a_packed_answer_is_unpacked(server: Server) -> None:

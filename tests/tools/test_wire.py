@@ -1,6 +1,7 @@
 """One exchange to one answer, over real sockets."""
 
 import asyncio
+import gzip
 import json
 import socket
 import time
@@ -10,7 +11,7 @@ import pytest
 
 from tests.tools import peer as peers
 from tests.tools.peer import Act, answer, in_turn, peer, wire_to
-from tools.outcome import Done, Doubt, NotSent, Unknown
+from tools.outcome import Done, Doubt, NotSent, Rejected, Unknown
 from tools.request import Request, get, post, put
 from tools.wire import Base, Wire
 
@@ -181,6 +182,35 @@ async def test_a_large_answer_is_cut_and_says_so() -> None:
         # The connection was not read to its end, so the next request has another one.
         await wire.send("receiver", get("/orders"), None, 5)
         assert receiver.connections == 2
+
+
+@pytest.mark.parametrize(
+    "encoding, raw",
+    [("gzip, gzip", gzip.compress(gzip.compress(b"{}"))), ("br", b"{}"), ("gzip", b"{}")],
+    ids=["twice", "br", "wrongly"],
+)
+@pytest.mark.parametrize("status, kind", [(201, Done), (422, Rejected), (500, Unknown)])
+async def test_a_body_that_cannot_be_unpacked_leaves_what_the_status_says(
+    encoding: str, raw: bytes, status: int, kind: type
+) -> None:
+    async with peer(answer(status, raw=raw, content_encoding=encoding)) as receiver, wire_to(receiver.url) as wire:
+        got = await wire.send("receiver", POST, "k", 5)
+    assert isinstance(got, kind)
+    assert "could not be read: it came packed as" in str(got)
+
+
+async def test_a_packed_body_is_unpacked_up_to_the_limit() -> None:
+    packed = gzip.compress(json.dumps({"id": "ch_1", "text": "x" * 100}).encode())
+    act = in_turn(
+        answer(raw=packed, content_encoding="gzip"),
+        answer(raw=gzip.compress(b"x" * 50_000_000), content_encoding="gzip"),
+    )
+    async with peer(act) as receiver, wire_to(receiver.url) as wire:
+        got = await wire.send("receiver", POST, "k", 5)
+        assert isinstance(got, Done) and got.receiver_id == "ch_1"
+        large = await wire.send("receiver", POST, "k", 5)
+    assert isinstance(large, Done) and isinstance(large.value, str)
+    assert "more than 1,048,5" in large.value
 
 
 async def test_an_answer_beyond_the_value_limit_keeps_its_id() -> None:
