@@ -19,7 +19,6 @@ from services.grants import misnamed
 from services.held import told
 from services.journal import recorded
 from services.messages import (
-    FINAL,
     CancelRequest,
     DecideRequest,
     Intent,
@@ -32,6 +31,7 @@ from services.messages import (
 from services.names import run_id_fault
 from services.outgoing import at_once
 from services.outside import Outside
+from services.rulings import Conflict, ahead
 from services.run import Run
 from services.vault import encrypts
 
@@ -160,17 +160,20 @@ async def standing(ctx: ObjectSharedContext) -> public.Shown:
 
 @told
 async def decided(ctx: ObjectSharedContext, request: DecideRequest, who: str) -> public.Shown:
-    """Hands a decision to `Decision`, where anybody waits for it or may come to; what was recorded. Raises 404 and
+    """Hands a decision to `Decision`, where somebody waits for it or is about to; what was recorded. Raises 404 and
     409."""
     row = await state.run_row(ctx)
     asked = {question.key for question in row.questions} if row is not None else set()
     intent = await state.intent(ctx, request.key) if request.key not in asked else None
     if request.key not in asked and intent is None:
         raise TerminalError(f"run {ctx.key()} has no intent with the key {request.key}; `status` lists them.", 404)
-    if intent is not None and intent.state in FINAL and not intent.rulings:
-        raise TerminalError(f"{intent.tool} is {intent.state.value}; nobody waits for a decision on it.", 409)
     if await over(ctx, row):
         raise TerminalError(too_late(ctx.key(), request.key, await state.intent(ctx, request.key)), 409)
+    if intent is not None:
+        early = ahead(intent, request)
+        if isinstance(early, Conflict):
+            raise TerminalError(early.sentence, early.status)
+        request = early
     ruling = await ctx.object_call(take, ctx.key(), Decided(request=request, who=who))
     return {"recorded": True, **ruling.model_dump(mode="json")}
 

@@ -12,15 +12,13 @@ from uuid import UUID, uuid5
 
 from pydantic import JsonValue
 
+from services.authority import approval_needed, beyond
 from services.calls import Call
 from services.messages import MAY_HAVE_HAPPENED, Grant, Intent, IntentState
 from services.phrases import asked_before, denied_text, describe, unknown_text
-from tools.effect import POLICIES
+from tools.effect import POLICIES, Effect
 from tools.request import canonical_text
 from tools.tool import Repeat, Tool
-
-ALWAYS = -1
-"""An approval limit that every amount is above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +30,12 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """The grant does not cover it. Answered like `Say`, and people are to see it."""
+    """The grant does not cover it. Answered like `Say`, and people are to see it. A row that stood in the ledger
+    already (`tool` and `intent` are of it) gives back its part of the grant."""
 
     text: str
+    tool: Tool | None = None
+    intent: Intent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,13 @@ class AskFirst:
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
-    """It may have happened already: find out before anything else. `because` is a sentence."""
+    """It may have happened already: find out before anything else. `because` is a sentence. `barred`: why it may not be
+    sent again, where the grant does not cover it any more."""
 
     tool: Tool
     intent: Intent
     because: str
+    barred: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +109,12 @@ class Ledger:
         """Whether a done effect has been taken back."""
         return any(other.undoes == row.key and other.state is IntentState.DONE for other in self.rows.values())
 
-    def moved_cents(self) -> int:
+    def moved_cents(self, but: str) -> int:
         """What effects have moved or may have moved, over all passes and in either direction; undone ones still
-        count."""
+        count. `but`: the key of the one that is not counted."""
         counted = MAY_HAVE_HAPPENED | {IntentState.DONE, IntentState.WAITING, IntentState.PROPOSED}
-        return sum(abs(row.amount_cents or 0) for row in self.rows.values() if row.state in counted and not row.undoes)
+        rows = (row for row in self.rows.values() if row.state in counted and not row.undoes and row.key != but)
+        return sum(abs(row.amount_cents or 0) for row in rows)
 
 
 def plan(
@@ -119,7 +123,7 @@ def plan(
     """What is to be done about one call, and the ledger in which its amount is reserved and its ask is counted.
 
     Calls of a turn are planned in model order. `limits` maps a tool's name to the amount above which a person must
-    approve (`ALWAYS` for every call); the grant may name stricter ones.
+    approve (-1 for every call); the grant may name stricter ones.
     """
     if call.problem is not None or call.arguments is None:
         return ledger, Say(call.problem or f"{call.name}: no arguments were given.")
@@ -149,7 +153,7 @@ def plan(
         return ledger, Say(before.result) if before.result is not None else Same(before.key)
 
     intent = propose(ledger, call, tool, identity, occurrence=len(rows) + 1)
-    refusal = beyond_grant(ledger, intent, tool, grant)
+    refusal = beyond(grant, tool, intent, ledger.moved_cents(but=intent.key))
     if refusal is not None:
         return ledger, Beyond(refusal)
     ledger = ledger.put(intent)
@@ -165,6 +169,7 @@ def of_row(ledger: Ledger, tool: Tool, row: Intent, grant: Grant, limits: Mappin
     """What an ask gets whose intent stands in the ledger already."""
     before = next((other for other in reversed(ledger.of(tool.name, row.identity)) if repeats(row, other)), None)
     because = approval_needed(tool, row, grant, limits)
+    refusal = beyond(grant, tool, row, ledger.moved_cents(but=row.key))
     if before is not None and tool.repeat is Repeat.ASK:
         because = asked_before(before)
     match row.state:
@@ -175,17 +180,59 @@ def of_row(ledger: Ledger, tool: Tool, row: Intent, grant: Grant, limits: Mappin
         case IntentState.GIVEN_UP:
             return ledger, Say(unknown_text(row))
         case IntentState.ARMED | IntentState.UNKNOWN:
-            return ledger, Resolve(tool, row, row.reason or "an earlier pass was cut off after this was armed")
+            cut_off = "an earlier pass was cut off after this was armed"
+            return ledger, Resolve(tool, row, row.reason or cut_off, refusal)
         case IntentState.PROPOSED | IntentState.WAITING | IntentState.NOT_SENT:
-            # What was not sent holds no part of the grant; it takes its part again, or is refused.
-            refusal = beyond_grant(ledger, row, tool, grant) if row.state is IntentState.NOT_SENT else None
             if refusal is not None:
-                return ledger, Beyond(refusal)
+                return ledger.put(row.model_copy(update={"state": IntentState.NOT_SENT})), Beyond(refusal, tool, row)
             ledger = ledger.put(row.model_copy(update={"state": IntentState.PROPOSED}))
             waited = row.state is not IntentState.NOT_SENT
-            if row.approved() or not (because or waited):
+            # An approval is for its pass: a further one begins after a cancel, or days later, and asks anew.
+            approved = row.approved() and row.pass_number == ledger.pass_number
+            if approved or not (because or waited):
                 return ledger, Go(tool, row)
             return ledger, AskFirst(tool, row, because or "it waited for an approval before")
+
+
+def plan_undo(ledger: Ledger, row: Intent, tool: Tool) -> Go | Resolve | None:
+    """What is to be done to take a done effect back; None where that has been done, or given up. An undo that was
+    begun before goes on under its key; after a refusal it is another one."""
+    made = sorted(
+        (other for other in ledger.rows.values() if other.undoes == row.key), key=lambda each: each.occurrence
+    )
+    last = made[-1] if made else None
+    match last.state if last is not None else IntentState.REJECTED:
+        case IntentState.REJECTED:
+            return Go(tool, undoing(ledger, row, occurrence=len(made) + 1))
+        case IntentState.ARMED | IntentState.UNKNOWN if last is not None:
+            return Resolve(tool, last, last.reason or "an earlier undo was cut off after it was armed")
+        case IntentState.PROPOSED | IntentState.WAITING | IntentState.NOT_SENT if last is not None:
+            return Go(tool, last)
+        case _:
+            return None
+
+
+def undoing(ledger: Ledger, row: Intent, occurrence: int) -> Intent:
+    """The intent that takes back the effect of `row`."""
+    identity: dict[str, JsonValue] = {"undoes": row.key}
+    return Intent(
+        key=ledger.key(row.tool, identity, occurrence),
+        tool=row.tool,
+        effect=Effect.KEYED.value,
+        identity=identity,
+        occurrence=occurrence,
+        arguments=row.arguments,
+        pass_number=ledger.pass_number,
+        turn=row.turn,
+        index=row.index,
+        state=IntentState.PROPOSED,
+        digest="",
+        size_bytes=0,
+        amount_cents=row.amount_cents,
+        currency=row.currency,
+        value=row.value,
+        undoes=row.key,
+    )
 
 
 def propose(ledger: Ledger, call: Call, tool: Tool, identity: dict[str, JsonValue], occurrence: int) -> Intent:
@@ -208,44 +255,6 @@ def propose(ledger: Ledger, call: Call, tool: Tool, identity: dict[str, JsonValu
         amount_cents=amount if isinstance(amount, int) else None,
         currency=currency if isinstance(currency, str) else None,
     )
-
-
-def beyond_grant(ledger: Ledger, intent: Intent, tool: Tool, grant: Grant) -> str | None:
-    """The sentence that refuses an intent, or None where the grant covers it."""
-    if intent.amount_cents is None:
-        return None
-    # A tool may take an amount below zero. It moves money too, and makes no room for more.
-    amount = abs(intent.amount_cents)
-    if grant.currency is not None and intent.currency is None:
-        return (
-            f"{tool.name} was not run: this run may move {grant.currency} only, and {tool.name} does not say in which"
-            " currency it moves money."
-        )
-    if grant.currency is not None and intent.currency != grant.currency:
-        return f"{tool.name} was not run: this run may move {grant.currency} only, not {intent.currency}."
-    if grant.each_cents is not None and amount > grant.each_cents:
-        return f"{tool.name} was not run: {amount} cents is above the {grant.each_cents} that one effect may move."
-    if grant.total_cents is not None and ledger.moved_cents() + amount > grant.total_cents:
-        left = max(0, grant.total_cents - ledger.moved_cents())
-        return f"{tool.name} was not run: {amount} cents is above the {left} that this run may still move."
-    return None
-
-
-def approval_needed(tool: Tool, intent: Intent, grant: Grant, limits: Mapping[str, int]) -> str | None:
-    """Why a person must approve, or None. The strictest of the tool's declaration, the settings and the grant
-    counts."""
-    amount = None if intent.amount_cents is None else abs(intent.amount_cents)
-    bounds = [(amount, above[tool.name]) for above in (limits, grant.approve_above_cents) if tool.name in above]
-    if tool.approval is not None:
-        value = intent.arguments.get(tool.approval.argument) if tool.approval.argument else None
-        above = tool.approval.above if tool.approval.above is not None and not tool.approval.always else ALWAYS
-        bounds.append((value if isinstance(value, int) else None, above))
-    for value, above in bounds:
-        if above <= ALWAYS or value is None:
-            return f"{tool.name} needs an approval each time"
-        if value > above:
-            return f"{value} is above the {above} that {tool.name} may move unasked"
-    return None
 
 
 def changed_declarations(rows: Iterable[Intent], tools: Mapping[str, Tool]) -> list[str]:

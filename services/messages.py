@@ -6,6 +6,7 @@ Must not know: Restate, HTTP, how anything here is done.
 """
 
 import hashlib
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
@@ -15,7 +16,7 @@ from tools.plain import Plain
 from tools.request import canonical
 
 SCHEMA = 1
-"""Number of the layout of everything kept in a run's state. It is read before anything else of a row is believed."""
+"""Number of the layout of everything kept in a run's state."""
 NEWER = "written by a newer version"
 """How the sentence about a row with a higher number begins."""
 
@@ -56,13 +57,17 @@ MAY_HAVE_HAPPENED = frozenset({IntentState.ARMED, IntentState.UNKNOWN, IntentSta
 
 
 class Choice(StrEnum):
-    """What a person can answer: the first two to an approval, the others to an Unknown."""
-
     APPROVE = "approve"
     DENY = "deny"
     HAPPENED = "happened"
     DID_NOT_HAPPEN = "did_not_happen"
     GIVE_UP = "give_up"
+
+
+CHOICES: Mapping[Literal["approval", "unknown"], tuple[Choice, ...]] = {
+    "approval": (Choice.APPROVE, Choice.DENY),
+    "unknown": (Choice.HAPPENED, Choice.DID_NOT_HAPPEN, Choice.GIVE_UP),
+}
 
 
 class Kept(BaseModel):
@@ -171,12 +176,13 @@ class CancelRequest(Asked):
 
 
 class Ruling(Kept):
-    """A decision as it is recorded: by whom, when (unix seconds), in answer to what."""
+    """A decision as it is recorded: by whom, when (unix seconds). `digest` is that of the bytes that it was about."""
 
     key: str
     choice: Choice
     who: str
     at: float
+    digest: str | None = None
     receiver_id: str | None = None
     note: str = ""
 
@@ -200,11 +206,7 @@ class Question(Kept):
     warning: str = ""
 
     def choices(self) -> tuple[Choice, ...]:
-        match self.kind:
-            case "approval":
-                return (Choice.APPROVE, Choice.DENY)
-            case "unknown":
-                return (Choice.HAPPENED, Choice.DID_NOT_HAPPEN, Choice.GIVE_UP)
+        return CHOICES[self.kind]
 
 
 class Intent(Kept):

@@ -143,6 +143,8 @@ class Progress:
     """The last doubtful answer; while there is one, "not sent" no longer proves that nothing happened."""
     refused: Rejected | None = None
     """A refusal that is believed only when the look-up does not find the effect."""
+    barred: str | None = None
+    """Why it may not be sent again: the grant of this pass does not cover what an earlier one has begun."""
     because: str = ""
     evidence: tuple[str, ...] = ()
 

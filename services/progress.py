@@ -23,7 +23,7 @@ from services.calls import Call
 from services.ending import settle, text_of
 from services.ledger import AskFirst, Beyond, Go, Plan, Read, Resolve, Same, Say
 from services.margins import BACKOFF_FIRST_S, backoff_s, believed_from, can_look_up, in_time, open_until, too_old
-from services.messages import Choice, IntentState, Question, Ruling
+from services.messages import CHOICES, Choice, IntentState, Question, Ruling
 from services.moves import (
     Answered,
     Ask,
@@ -58,6 +58,8 @@ LOOK_UPS_MAX = 5
 def begin(call: Call, plan: Plan, caps: Caps, at: float) -> tuple[Progress, Move]:
     """The first move of a call that was planned. `at` is the newest time that is recorded, in unix seconds."""
     match plan:
+        case Beyond(text, tool, intent) if tool is not None and intent is not None:
+            return settle(Progress(call, tool, intent, caps), text, at, state=IntentState.NOT_SENT, reason=text)
         case Say(text) | Beyond(text):
             return Progress(call, None, None, caps), Settled(text)
         case Same(key):
@@ -68,12 +70,14 @@ def begin(call: Call, plan: Plan, caps: Caps, at: float) -> tuple[Progress, Move
             return Progress(call, tool, intent, caps, intent.arguments), Seal(IntentState.ARMED)
         case AskFirst(tool, intent, because):
             return Progress(call, tool, intent, caps, intent.arguments, because=because), Seal(IntentState.WAITING)
-        case Resolve(tool, intent, because):
+        case Resolve(tool, intent, because, barred):
             doubt = Unknown(because, Doubt.CRASHED)
             # Where the last seal is not in the row, it was under way: it was not later than this pass began.
             sealed_at = intent.sealed_at if intent.sealed_at is not None else at
-            progress = Progress(call, tool, intent, caps, intent.arguments, sealed_at=sealed_at, doubt=doubt)
-            if progress.policy.within_lifetime and intent.state is not IntentState.UNKNOWN:
+            progress = Progress(
+                call, tool, intent, caps, intent.arguments, sealed_at=sealed_at, doubt=doubt, barred=barred
+            )
+            if progress.policy.within_lifetime and intent.state is not IntentState.UNKNOWN and barred is None:
                 return progress, Seal(IntentState.ARMED)
             return look_or_ask(progress, because)
         case _:
@@ -221,7 +225,7 @@ def looked_up(progress: Progress, found: Found, at: float) -> tuple[Progress, Mo
         case NotFound(reason):
             return not_found(progress, reason, at)
         case Unknown(reason) | NotSent(reason):
-            progress = replace(progress, evidence=(*progress.evidence, f"the look-up got no answer: {reason}"))
+            progress = replace(progress, evidence=(*progress.evidence, f"the look-up did not tell: {reason}"))
             if progress.look_ups % LOOK_UPS_MAX:
                 return progress, Wait(backoff_s(progress.look_ups), LookUp(), reason)
             return ask(progress, "unknown", reason)
@@ -235,15 +239,22 @@ def not_found(progress: Progress, reason: str, at: float) -> tuple[Progress, Mov
     stuck = progress.doubt is not None and progress.doubt.doubt in (Doubt.KEY_REUSED, Doubt.STORED_ERROR)
     repeatable = not stuck and progress.sends < tool.attempts
     seconds = backoff_s(progress.look_ups)
-    if policy.within_deadline and repeatable and in_time(progress, at + seconds):
+    if policy.within_deadline and repeatable and in_time(progress, at + seconds) and progress.barred is None:
         return again(progress, at, seconds, reason)
     early_s = believed_from(progress) - at
     if early_s > 0:
         return progress, Wait(early_s, LookUp(), "it is too early to believe that it did not happen")
     progress = replace(progress, evidence=(*progress.evidence, reason))
     if policy.within_lifetime and repeatable and not too_old(progress, at):
-        return progress, Seal(IntentState.ARMED)
+        return send_again(progress, at)
     return ask(progress, "unknown", reason)
+
+
+def send_again(progress: Progress, at: float) -> tuple[Progress, Move]:
+    """It did not happen. It leaves again, unless the grant does not cover it any more."""
+    if progress.barred is not None:
+        return settle(progress, progress.barred, at, state=IntentState.NOT_SENT, reason=progress.barred)
+    return progress, Seal(IntentState.ARMED)
 
 
 def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
@@ -258,7 +269,7 @@ def ruled(progress: Progress, ruling: Ruling) -> tuple[Progress, Move]:
             return final(progress, Done(value, ruling.receiver_id), ruling.at)
         case Choice.DID_NOT_HAPPEN:
             # The person has taken the doubt away, so the attempts count afresh. The key and the bytes stay.
-            return replace(progress, doubt=None, sends=0, waited_s=0.0), Seal(IntentState.ARMED)
+            return send_again(replace(progress, doubt=None, sends=0, waited_s=0.0), ruling.at)
         case Choice.GIVE_UP:
             return settle(progress, unknown_text(progress.row), ruling.at, state=IntentState.GIVEN_UP)
         case _:
@@ -275,7 +286,7 @@ def ask(progress: Progress, kind: Literal["approval", "unknown"], reason: str) -
         progress = progress.with_intent(state=IntentState.UNKNOWN, reason=reason)
         if progress.caps.unknown == "tell":
             return progress, Settled(unknown_text(intent))
-    number = 1 + sum(ruling.choice in answers_to(kind) for ruling in intent.rulings)
+    number = 1 + sum(ruling.choice in CHOICES[kind] for ruling in intent.rulings)
     question = Question(
         key=intent.key,
         kind=kind,
@@ -286,7 +297,3 @@ def ask(progress: Progress, kind: Literal["approval", "unknown"], reason: str) -
         warning=RECALL if kind == "unknown" and not progress.policy.within_lifetime else "",
     )
     return progress, Ask(question)
-
-
-def answers_to(kind: Literal["approval", "unknown"]) -> tuple[Choice, ...]:
-    return Question(key="", kind=kind, text="", digest="").choices()

@@ -1,15 +1,27 @@
 """Which decision counts: the questions about one intent and the answers to them. Pure.
 
-Rule: a question is answered once and the first answer wins; an answer may come before its question. An approval that
-nobody decides in time is denied.
+Rule: a question is answered once and the first answer wins; an answer may come before its question. An approval is of
+bytes: it does not count for others. One that nobody gives in time is denied.
 Must not know: Restate, how the run that asks is woken.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
-from services.messages import SCHEMA, Choice, DecideRequest, Kept, Question, Ruling
+from services.messages import (
+    CHOICES,
+    FINAL,
+    SCHEMA,
+    Choice,
+    DecideRequest,
+    Intent,
+    IntentState,
+    Kept,
+    Question,
+    Ruling,
+)
 
 EXPIRY = "expiry"
 """Who decided where nobody did in time."""
@@ -62,7 +74,10 @@ def ask(slots: Slots, question: Question, awakeable: str, expires_s: float | Non
     slot = slots.find(question.kind, question.number) or Slot(kind=question.kind, number=question.number)
     # Asked again under another name, the question is another pass's: its time starts anew.
     asked_at = slot.asked_at if slot.asked_at is not None and slot.awakeable == awakeable else at
-    slot = slot.model_copy(update={"question": question, "awakeable": awakeable, "asked_at": asked_at})
+    ruling = slot.ruling if slot.ruling is not None and fits(slot.ruling, question) else None
+    slot = slot.model_copy(
+        update={"question": question, "awakeable": awakeable, "asked_at": asked_at, "ruling": ruling}
+    )
     expired = question.kind == "approval" and expires_s is not None and at >= asked_at + expires_s
     if slot.ruling is None and expired:
         note = f"nobody decided within {expires_s:g} s"
@@ -71,10 +86,39 @@ def ask(slots: Slots, question: Question, awakeable: str, expires_s: float | Non
     return slots.put(slot), slot
 
 
+def ahead(intent: Intent, request: DecideRequest) -> DecideRequest | Conflict:
+    """A decision on an intent whose question has not been put: the same with the digest of the bytes that it is about,
+    where the question is about to come. One that would be recorded and never read is worse than none."""
+    comes = {IntentState.WAITING: "approval", IntentState.UNKNOWN: "unknown"}.get(intent.state)
+    kind = kind_of(request.decision)
+    if comes == kind and intent.digest:
+        if request.digest not in (None, intent.digest):
+            return Conflict(other_bytes(intent.digest, request.digest))
+        return request.model_copy(update={"digest": intent.digest})
+    if intent.rulings:
+        return Conflict(f"{intent.tool} was {intent.rulings[-1].decided()}.")
+    way_out = "" if intent.state in FINAL else " `cancel` stops the run."
+    return Conflict(f"{intent.tool} is {intent.state.value}; nobody waits for this decision on it.{way_out}")
+
+
+def other_bytes(digest: str, given: str | None) -> str:
+    return f"the bytes that would be sent have the digest {digest}, not {given}"
+
+
+def kind_of(choice: Choice) -> Literal["approval", "unknown"]:
+    """The kind of question that it answers."""
+    return "approval" if choice in CHOICES["approval"] else "unknown"
+
+
+def fits(ruling: Ruling, question: Question) -> bool:
+    """A person who approved saw bytes; where those that would leave are others, the question is open again."""
+    return ruling.choice is not Choice.APPROVE or ruling.digest in (None, question.digest)
+
+
 def decide(slots: Slots, request: DecideRequest, who: str, at: float) -> Taken | Conflict:
     """Takes a decision for the question that was put last and is open. An approval may come before its question; what
     happened is decided with the evidence before one, so it may not."""
-    kind = "approval" if request.decision in (Choice.APPROVE, Choice.DENY) else "unknown"
+    kind = kind_of(request.decision)
     waiting = next((slot for slot in reversed(slots.slots) if slot.question is not None and slot.ruling is None), None)
     if waiting is not None and waiting.question is not None and waiting.kind != kind:
         choices = ", ".join(choice.value for choice in waiting.question.choices())
@@ -86,8 +130,14 @@ def decide(slots: Slots, request: DecideRequest, who: str, at: float) -> Taken |
     if slot.ruling is not None:
         return Conflict(slot.ruling.decided())
     if request.digest is not None and slot.question is not None and request.digest != slot.question.digest:
-        return Conflict(f"the bytes that would be sent have the digest {slot.question.digest}, not {request.digest}")
+        return Conflict(other_bytes(slot.question.digest, request.digest))
     ruling = Ruling(
-        key=request.key, choice=request.decision, who=who, at=at, receiver_id=request.receiver_id, note=request.note
+        key=request.key,
+        choice=request.decision,
+        who=who,
+        at=at,
+        digest=slot.question.digest if slot.question is not None else request.digest,
+        receiver_id=request.receiver_id,
+        note=request.note,
     )
     return Taken(slots.put(slot.model_copy(update={"ruling": ruling})), ruling, slot.awakeable)

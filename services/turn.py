@@ -20,7 +20,7 @@ from services.decision import Heard
 from services.ending import landed
 from services.journal import Journal, Restarted
 from services.lane import Lane, about_seal, standing, text_of
-from services.ledger import Beyond, Go, Ledger, plan
+from services.ledger import Beyond, Go, Ledger, Resolve, plan
 from services.messages import Intent, IntentState, Question, Ruling, RunState
 from services.moves import (
     Answered,
@@ -88,10 +88,10 @@ class Turn:
         texts = (unkeyed(lane.text or "", self.ledger.rows) for lane in self.lanes)
         return tuple(str(cap(text, self.terms.limits.result_bytes)) for text in texts)
 
-    async def perform_undo(self, call: Call, go: Go, number: int) -> IntentState:
+    async def perform_undo(self, call: Call, planned: Go | Resolve, number: int) -> IntentState:
         """One undo, also while further cancels arrive; people are not asked."""
         caps = replace(self.terms.caps(), unknown="tell")
-        self.lanes, self.pending, self.steps, self.alone = [Lane(*begin(call, go, caps, self.at))], {}, {}, None
+        self.lanes, self.pending, self.steps, self.alone = [Lane(*begin(call, planned, caps, self.at))], {}, {}, None
         for _ in range(CANCELS_MAX):
             try:
                 await self._drive(number)

@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 import restate
-from pydantic import JsonValue
 from restate import ObjectContext, RestateDurableFuture, TerminalError
 
 from services.calls import Call
 from services.decision import Stop, Stopped, stopped
 from services.journal import Journal
-from services.ledger import Go, in_order
+from services.ledger import in_order, plan_undo
 from services.messages import MAY_HAVE_HAPPENED, Intent, IntentState
 from services.turn import CANCELS_MAX, Turn
 from tools.effect import Effect
@@ -50,17 +49,18 @@ async def who_cancelled(ctx: ObjectContext, journal: Journal, at: float) -> Stop
 
 async def undo(turn: Turn) -> str:
     """Undoes Done effects in reverse order; returns what to say about it."""
-    done = [
-        row for row in reversed(in_order(turn.ledger.rows.values())) if row.state is IntentState.DONE and not row.undoes
-    ]
+    rows = reversed(in_order(turn.ledger.rows.values()))
+    done = [row for row in rows if row.state is IntentState.DONE and not row.undoes and not turn.ledger.undone(row)]
     undone: list[Intent] = []
     left: list[Intent] = []
     for row in done:
         tool = turn.outside.tools.get(row.tool)
-        if tool is None or tool.undo is None:
+        planned = plan_undo(turn.ledger, row, as_undo(tool)) if tool is not None and tool.undo is not None else None
+        if planned is None:
             left.append(row)
             continue
-        result = await turn.perform_undo(*undoing(turn, row, tool), number=row.turn)
+        call = Call(row.turn, row.index, "", row.tool, row.arguments, None)
+        result = await turn.perform_undo(call, planned, number=row.turn)
         (undone if result is IntentState.DONE else left).append(row)
     parts = [f"; undone: {', '.join(row.tool for row in undone)}"] if undone else []
     parts += [f"; not undone: {', '.join(row.tool for row in left)}"] if left else []
@@ -73,25 +73,6 @@ def doubts(turn: Turn) -> str:
     return f"; may have happened, so ask the receiver: {', '.join(row.tool for row in rows)}" if rows else ""
 
 
-def undoing(turn: Turn, row: Intent, tool: Tool) -> tuple[Call, Go]:
-    identity: dict[str, JsonValue] = {"undoes": row.key}
-    intent = Intent(
-        key=turn.ledger.key(row.tool, identity, 1),
-        tool=row.tool,
-        effect=Effect.KEYED.value,
-        identity=identity,
-        occurrence=1,
-        arguments=row.arguments,
-        pass_number=turn.ledger.pass_number,
-        turn=row.turn,
-        index=row.index,
-        state=IntentState.PROPOSED,
-        digest="",
-        size_bytes=0,
-        amount_cents=row.amount_cents,
-        currency=row.currency,
-        value=row.value,
-        undoes=row.key,
-    )
-    call = Call(row.turn, row.index, "", row.tool, row.arguments, None)
-    return call, Go(replace(tool, effect=Effect.KEYED, find=None), intent)
+def as_undo(tool: Tool) -> Tool:
+    """The tool as it takes back: under a key, whatever its own class is, and with nothing to look it up by."""
+    return replace(tool, effect=Effect.KEYED, find=None)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from services.authority import approval_needed
 from services.calls import Call
 from services.ledger import (
     AskFirst,
@@ -16,9 +17,9 @@ from services.ledger import (
     Resolve,
     Same,
     Say,
-    approval_needed,
     changed_declarations,
     plan,
+    plan_undo,
 )
 from services.messages import Choice, Grant, Intent, IntentState, Ruling
 from services.phrases import summary, unkeyed
@@ -247,12 +248,75 @@ def test_what_a_tool_declares_needs_an_approval(
     assert because in str(said) if because else said is None
 
 
-def test_an_approved_row_that_was_not_sent_needs_no_second_approval() -> None:
+def test_an_approval_of_what_was_not_sent_holds_for_its_pass_only() -> None:
     ledger, (first,) = planned(fresh(), ask())
     ruling = Ruling(key="k", choice=Choice.APPROVE, who="ann", at=1.0)
-    ledger = with_state(ledger, intent_of(first).key, IntentState.WAITING, rulings=(ruling,))
-    _, (second,) = planned(next_pass(ledger), ask(), grant=Grant(approve_above_cents={"charge_card": -1}))
-    assert isinstance(second, Go)
+    ledger = with_state(ledger, intent_of(first).key, IntentState.NOT_SENT, rulings=(ruling,))
+    grant = Grant(approve_above_cents={"charge_card": -1})
+    _, (same,) = planned(replace(ledger, asked={}), ask(), grant=grant)
+    _, (further,) = planned(next_pass(ledger), ask(), grant=grant)
+    assert isinstance(same, Go) and isinstance(further, AskFirst)
+    assert intent_of(same).key == intent_of(further).key
+
+
+class TestAGrantThatIsNarrowerInAFurtherPass:
+    @pytest.mark.parametrize("state", [IntentState.PROPOSED, IntentState.WAITING, IntentState.NOT_SENT])
+    def test_refuses_what_has_not_left_and_takes_its_part_back(self, state: IntentState) -> None:
+        ledger, (first,) = planned(fresh(), ask())
+        ledger = next_pass(with_state(ledger, intent_of(first).key, state))
+        ledger, (made,) = planned(ledger, ask(), grant=Grant(each_cents=99))
+        assert isinstance(made, Beyond) and "above the 99" in made.text
+        assert made.intent is not None and made.intent.key == intent_of(first).key
+        assert ledger.moved_cents(but="") == 0
+
+    @pytest.mark.parametrize("state", [IntentState.ARMED, IntentState.UNKNOWN])
+    def test_sends_nothing_again_that_may_have_happened(self, state: IntentState) -> None:
+        ledger, (first,) = planned(fresh(), ask())
+        ledger = next_pass(with_state(ledger, intent_of(first).key, state))
+        _, (made,) = planned(ledger, ask(), grant=Grant(total_cents=99))
+        assert isinstance(made, Resolve) and made.barred is not None and "may still move" in made.barred
+
+    @pytest.mark.parametrize("state", [IntentState.WAITING, IntentState.ARMED])
+    def test_its_own_part_of_the_total_is_not_counted_against_it(self, state: IntentState) -> None:
+        ledger, (first,) = planned(fresh(), ask())
+        ledger = next_pass(with_state(ledger, intent_of(first).key, state))
+        _, (made,) = planned(ledger, ask(), grant=Grant(total_cents=100))
+        assert not isinstance(made, Beyond) and not (isinstance(made, Resolve) and made.barred)
+
+
+class TestTakingBack:
+    def done(self) -> tuple[Ledger, Intent]:
+        ledger, (first,) = planned(fresh(), ask())
+        ledger = with_state(ledger, intent_of(first).key, IntentState.DONE)
+        return ledger, ledger.rows[intent_of(first).key]
+
+    def begun(self, state: IntentState) -> tuple[Ledger, Intent, Intent]:
+        ledger, row = self.done()
+        made = plan_undo(ledger, row, TOOLSET["charge_card"])
+        assert isinstance(made, Go)
+        back = made.intent.model_copy(update={"state": state, "armed_at": 5.0})
+        return next_pass(ledger.put(back)), row, back
+
+    @pytest.mark.parametrize("state", [IntentState.DONE, IntentState.GIVEN_UP])
+    def test_is_not_done_again_once_it_is_final(self, state: IntentState) -> None:
+        ledger, row, _ = self.begun(state)
+        assert plan_undo(ledger, row, TOOLSET["charge_card"]) is None
+
+    @pytest.mark.parametrize("state", [IntentState.ARMED, IntentState.UNKNOWN])
+    def test_that_may_have_happened_goes_on_with_its_key_and_its_age(self, state: IntentState) -> None:
+        ledger, row, back = self.begun(state)
+        made = plan_undo(ledger, row, TOOLSET["charge_card"])
+        assert isinstance(made, Resolve) and made.intent == back
+
+    def test_that_was_not_sent_goes_under_the_same_key(self) -> None:
+        ledger, row, back = self.begun(IntentState.NOT_SENT)
+        made = plan_undo(ledger, row, TOOLSET["charge_card"])
+        assert isinstance(made, Go) and made.intent == back
+
+    def test_that_was_refused_is_another_one(self) -> None:
+        ledger, row, back = self.begun(IntentState.REJECTED)
+        made = plan_undo(ledger, row, TOOLSET["charge_card"])
+        assert isinstance(made, Go) and made.intent.key != back.key and made.intent.undoes == row.key
 
 
 def test_a_tool_that_is_gone_or_named_by_other_arguments_is_noticed() -> None:

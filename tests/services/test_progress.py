@@ -7,7 +7,7 @@ import pytest
 
 from services.calls import Call
 from services.ending import landed
-from services.ledger import AskFirst, Go, Read, Resolve, Say
+from services.ledger import AskFirst, Beyond, Go, Read, Resolve, Say
 from services.messages import Choice, Intent, IntentState, Ruling
 from services.moves import (
     Answered,
@@ -337,3 +337,36 @@ def test_attempts_of_zero_one_and_two_are_one_one_and_two_sends() -> None:
             made += isinstance(move, Send)
             progress, move = (progress, move.then) if isinstance(move, Wait) else go(progress, answered(UNSURE))
         assert made == sends
+
+
+class TestWhatTheGrantDoesNotCoverAnyMore:
+    BARRED = "charge_card was not run: 100 cents is above the 99 that one effect may move."
+
+    def resolved(self, tool: Tool, state: IntentState = IntentState.ARMED) -> tuple[Progress, Move]:
+        return begin(CALL, Resolve(tool, intent(tool, state, sealed_at=T0), "cut off", self.BARRED), Caps(), T0)
+
+    @pytest.mark.parametrize("tool", [KEYED, ONCE, BLIND])
+    def test_is_looked_up_or_asked_about_and_not_sent(self, tool: Tool) -> None:
+        _, move = self.resolved(tool)
+        assert isinstance(move, LookUp if tool.find is not None else Ask)
+
+    @pytest.mark.parametrize("tool", [KEYED, ONCE])
+    def test_found_is_done(self, tool: Tool) -> None:
+        progress, move = go(self.resolved(tool)[0], LookedUp(Done({"id": "x"}, "x"), T0 + 1))
+        assert isinstance(move, Settled) and progress.row.state is IntentState.DONE
+
+    def test_not_found_is_not_sent_again(self) -> None:
+        progress, move = self.resolved(KEYED)
+        at = T0 + KEYED.send_deadline_s + KEYED.settle_s + 1
+        progress, move = go(progress, LookedUp(NotFound("none"), at))
+        assert move == Settled(self.BARRED) and progress.row.state is IntentState.NOT_SENT
+
+    def test_a_person_who_says_that_it_did_not_happen_does_not_send_it(self) -> None:
+        progress, _ = self.resolved(BLIND)
+        ruling = Ruling(key="key", choice=Choice.DID_NOT_HAPPEN, who="ann", at=T0 + 9)
+        progress, move = go(progress, ruling)
+        assert move == Settled(self.BARRED) and progress.row.state is IntentState.NOT_SENT
+
+    def test_what_had_not_left_gives_its_part_back(self) -> None:
+        progress, move = begin(CALL, Beyond(self.BARRED, KEYED, intent(KEYED, IntentState.WAITING)), Caps(), T0)
+        assert move == Settled(self.BARRED) and progress.row.state is IntentState.NOT_SENT

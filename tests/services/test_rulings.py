@@ -1,9 +1,11 @@
 """Which decision counts."""
 
+from typing import Any
+
 import pytest
 
-from services.messages import Choice, DecideRequest, Question
-from services.rulings import EXPIRY, Conflict, Slots, Taken, ask, decide
+from services.messages import CHOICES, Choice, DecideRequest, Intent, IntentState, Question
+from services.rulings import EXPIRY, Conflict, Slots, Taken, ahead, ask, decide
 
 APPROVAL = Question(key="k", kind="approval", text="large", digest="d1")
 UNKNOWN = Question(key="k", kind="unknown", text="no answer", digest="d1")
@@ -42,6 +44,53 @@ def test_an_answer_for_other_bytes_does_not_count() -> None:
     conflict = decide(asked(APPROVAL), request(Choice.APPROVE, digest="d2"), "ann", 11.0)
     assert isinstance(conflict, Conflict) and conflict.status == 409
     assert taken(asked(APPROVAL), Choice.APPROVE, digest="d1").ruling.choice is Choice.APPROVE
+
+
+def test_an_approval_that_came_before_its_question_is_of_the_bytes_that_were_seen() -> None:
+    early = taken(Slots(), Choice.APPROVE, digest="d2")
+    slots, slot = ask(early.slots, APPROVAL, "awakeable", None, 20.0)
+    assert slot.ruling is None
+    assert taken(slots, Choice.DENY).wake == "awakeable"
+
+
+def test_an_approval_does_not_count_for_the_bytes_that_a_further_pass_would_send() -> None:
+    approved = taken(asked(APPROVAL), Choice.APPROVE)
+    assert approved.ruling.digest == "d1"
+    _, same = ask(approved.slots, APPROVAL, "newer", None, 20.0)
+    _, other = ask(approved.slots, APPROVAL.model_copy(update={"digest": "d2"}), "newer", None, 20.0)
+    assert same.ruling == approved.ruling and other.ruling is None
+
+
+def row(state: IntentState, **more: Any) -> Intent:
+    names: dict[str, Any] = {"key": "k", "tool": "charge_card", "effect": "KEYED", "identity": {}, "occurrence": 1}
+    place = {"arguments": {}, "pass_number": 1, "turn": 1, "index": 0, "digest": "d1", "size_bytes": 2}
+    return Intent(**names, **{**place, "state": state, **more})
+
+
+@pytest.mark.parametrize("choice", list(Choice))
+@pytest.mark.parametrize("state", list(IntentState))
+def test_ahead_of_its_question_a_decision_counts_only_where_the_question_comes(
+    state: IntentState, choice: Choice
+) -> None:
+    """Recorded and never read, a deny would be a charge that somebody believes to have stopped."""
+    comes = {IntentState.WAITING: (Choice.APPROVE, Choice.DENY), IntentState.UNKNOWN: CHOICES["unknown"]}
+    made = ahead(row(state), request(choice))
+    if choice in comes.get(state, ()):
+        assert isinstance(made, DecideRequest) and made.digest == "d1"
+    else:
+        assert isinstance(made, Conflict) and made.status == 409 and f"is {state.value}" in made.sentence
+
+
+def test_ahead_of_its_question_a_decision_is_about_the_bytes_in_the_ledger() -> None:
+    assert isinstance(ahead(row(IntentState.WAITING), request(Choice.APPROVE, digest="d2")), Conflict)
+    assert isinstance(ahead(row(IntentState.WAITING, digest=""), request(Choice.APPROVE)), Conflict)
+
+
+@pytest.mark.parametrize("state", [IntentState.ARMED, IntentState.DONE, IntentState.DENIED])
+def test_a_second_decision_hears_of_the_first(state: IntentState) -> None:
+    ruling = taken(asked(APPROVAL), Choice.APPROVE).ruling
+    made = ahead(row(state, rulings=(ruling,)), request(Choice.DENY))
+    assert isinstance(made, Conflict) and "approve by ann" in made.sentence
 
 
 @pytest.mark.parametrize(
