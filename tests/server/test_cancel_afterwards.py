@@ -79,6 +79,25 @@ def test_what_was_undone_is_made_again_only_where_a_person_approves(stand: Stand
     stand.wait(lambda: cell.applied() == 2, "the charge that was approved")
 
 
+def test_what_was_undone_is_not_undone_again(stand: Stand) -> None:
+    """Also where the receiver has forgotten the key of the first undo by then."""
+    more: dict[str, Any] = {"grant": {"approve_above_cents": {"charge_card": 8500}}}
+    cell = stand.begin_one(KEYED, second(stand), **more)
+    stand.until(cell.run_id, "waiting_approval")
+    cancel(cell, undo=True)
+    undo = ends(cell)["ledger"][1]
+    stand.behave("refund", key_lifetime_s=0.1)
+    task = f"task {stand.tag} {cell.run_id}."
+    stand.submit(cell.run_id, task, again=2, **more)
+    stand.until(cell.run_id, "waiting_approval")
+    cancel(cell, undo=True)
+    ended = stand.wait(lambda: (s := stand.status(cell.run_id))["pass"] == 2 and s["state"] == "cancelled" and s, "end")
+    assert "undone" not in ended["detail"], ended["detail"]
+    assert next(row for row in ended["ledger"] if row["undoes"]) == undo
+    assert len(stand.effects_of("refund", undo["key"])) == 1
+    assert sum(row["key"] == undo["key"] for row in stand.stack.receiver.requests()) == 1
+
+
 def test_two_at_once_one_of_which_asks_for_an_undo(stand: Stand) -> None:
     grant = {"approve_above_cents": {"charge_card": 8500}}
     cell = stand.begin_one(KEYED, second(stand), grant=grant)

@@ -64,3 +64,24 @@ def test_a_request_that_grants_something_else_keeps_what_the_operator_has_set(ed
     large, foreign, refund, text, _ = edge.told(run_id)
     assert "above the 900" in large and "EUR only, not USD" in foreign
     assert "refund_payment does not say in which currency" in refund and "send_sms" in text
+
+
+@pytest.mark.parametrize("stands", ["waiting", "armed"])
+@served_with(grant_each_cents="5000")
+def test_a_grant_that_was_narrowed_holds_for_what_an_earlier_pass_began(edge: Edge, stands: str) -> None:
+    edge.serve_with(grant_each_cents="5000")
+    run_id = edge.run_id()
+    task = paying(edge, run_id, 4900)
+    grant = {"approve_above_cents": {"charge_card": 1000}} if stands == "waiting" else None
+    if stands == "armed":
+        edge.behave("charge", answer={"status": 429, "headers": {"Retry-After": "600"}, "body": {}}, times=1)
+    invocation = edge.submit(run_id, task, grant=grant)
+    key = edge.until(run_id, "waiting_approval" if stands == "waiting" else "waiting_until")["ledger"][0]["key"]
+    edge.kill_invocation(invocation)
+    edge.serve_with(grant_each_cents="1000")
+    edge.submit(run_id, task, grant=grant)
+    ended = edge.until(run_id, "completed")
+    assert (ended["pass"], [row["state"] for row in ended["ledger"]]) == (2, ["not_sent"])
+    assert "above the 1000" in ended["ledger"][0]["reason"]
+    assert not edge.effects(ended, "charge")
+    assert edge.decide(run_id, key, "approve").status_code == 409

@@ -27,6 +27,19 @@ def test_an_approved_charge_is_made_once_also_after_a_kill_of_the_worker(world: 
     assert ended["ledger"][0]["rulings"][0]["choice"] == "approve"
 
 
+def test_a_decision_that_nobody_would_read_is_refused(world: World) -> None:
+    """While the run waits for the receiver's rate, nobody asks: a deny that is recorded would stop nothing."""
+    run_id, task = world.run_id(), world.script(pay(world), {"content": "paid"})
+    world.behave("charge", answer={"status": 429, "headers": {"Retry-After": "3"}, "body": {}}, times=1)
+    world.submit(run_id, task)
+    key = world.until(run_id, "waiting_until")["ledger"][0]["key"]
+    for decision in ("deny", "approve", "did_not_happen"):
+        refused = world.decide(run_id, key, decision)
+        assert refused.status_code == 409 and "nobody waits" in refused.text and "cancel" in refused.text
+    ended = world.until(run_id, "completed")
+    assert len(world.effects(ended, "charge")) == 1 and not ended["ledger"][0]["rulings"]
+
+
 def test_a_denied_charge_is_not_made_and_not_asked_about_again(world: World) -> None:
     run_id, task = world.run_id(), world.script(pay(world), pay(world), {"content": "not paid"})
     world.submit(run_id, task, grant={"approve_above_cents": {"charge_card": -1}})
