@@ -59,6 +59,20 @@ def killed_at(stand: Stand, point: GatePoint) -> Cells:
 
 
 @fault("done", "done", "done", "done", "applied")
+def asked_to_end_and_cut_as_the_step_goes_on_too_long(stand: Stand) -> Cells:
+    gates = stand.gates("applied")
+    cells = stand.begin()
+    for gate in gates:
+        gate.wait()
+    left = stand.a.end()
+    assert left, "the worker was to leave by itself, with its steps cut"
+    for gate in gates:
+        gate.release()
+    stand.a.start()
+    return cells
+
+
+@fault("done", "done", "done", "done", "applied")
 def killed_when_it_was_answered_and_not_recorded(stand: Stand) -> Cells:
     gates = stand.gates("applied")
     cells = stand.begin()
