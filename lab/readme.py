@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.bench import written
+from lab.cells import Verdict
 from lab.errors import UsageError
 from lab.paths import shown
 from lab.published import TITLE
@@ -83,7 +84,8 @@ def _pawl(cells: Sequence[Told]) -> str:
         points = list(dict.fromkeys(cell["point"] for cell in of_fault))
         verdicts = [_verdicts([cell for cell in of_fault if cell["class"] == kind]) for kind in CLASSES]
         rows.append([WORDS.get(fault, fault), str(len(points)), *verdicts])
-    return _table(["Pawl: what happened", "points", "READ", "SET", "KEYED", "ONCE, with a look-up", "ONCE"], rows)
+    table = _table(["Pawl: what happened", "points", "READ", "SET", "KEYED", "ONCE, with a look-up", "ONCE"], rows)
+    return f"{table}\n\n{LEGEND}" if rows else ""
 
 
 def _others(cells: Sequence[Told]) -> str:
@@ -142,6 +144,11 @@ def _window(told: Told | None) -> str:
     return f"The window from applied to recorded (`python -m lab window`): {widths}.{counted}"
 
 
+LEGEND = (
+    "*Points*: at how many points of a run it was brought about. *once*: applied once, and the run completed. *none*: "
+    "nothing was to be applied, and nothing was. *unknown*: applied once or not at all; the run waits for a person, "
+    "with the evidence. *duplicated*: applied more often. -: not played."
+)
 KILLS = {"worker-kill": "", "keys-ignored": ", before a receiver that takes no notice of keys"}
 """The faults of the table of controls and peers, and what is added to the title there."""
 COUNTS = ("model_calls", "received", "applied")
@@ -152,9 +159,11 @@ def _number(value: int | None) -> str:
 
 
 def _verdicts(cells: Sequence[Told]) -> str:
-    """Each verdict once, in bold where it is not as promised."""
+    """Each verdict once, in the order of `Verdict`, in bold where it is not as promised."""
+    order = [verdict.value for verdict in Verdict]
+    ranked = sorted(cells, key=lambda cell: order.index(cell["verdict"]))
     seen = dict.fromkeys(
-        cell["verdict"] if cell["result"] == "as promised" else f"**{cell['verdict']}**" for cell in cells
+        cell["verdict"] if cell["result"] == "as promised" else f"**{cell['verdict']}**" for cell in ranked
     )
     return " or ".join(seen) or "-"
 
