@@ -16,7 +16,8 @@ def table(rounds: Mapping[str, Round]) -> Table:
         out.add_column(f"{name}:\nrequests", justify="right")
         out.add_column(f"{name}:\neffects", justify="right")
     out.add_row("model calls", *_pairs(rounds, lambda r: str(r.model_calls)))
-    for effect in dict.fromkeys(effect for r in rounds.values() for effect in r.tally.requests):
+    # Two effects of one turn leave side by side, so their order on arrival says nothing.
+    for effect in sorted({effect for r in rounds.values() for effect in r.tally.requests}):
         cells: list[str] = []
         for r in rounds.values():
             cells += [str(r.tally.requests.get(effect, 0)), _applied(r, effect)]
