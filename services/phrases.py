@@ -6,15 +6,12 @@ Must not know: when something is said.
 
 import re
 from collections.abc import Iterable, Mapping
-from uuid import UUID
 
+from services.keyless import keyless
 from services.messages import MAY_HAVE_HAPPENED, Intent, IntentState
 from tools.request import canonical_text
 
-KEY_WORD = "(key)"
-"""What stands in a text for the model where a receiver had written a key."""
-_KEY = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
-_NAMED_KEY = re.compile(rf" \(key {_KEY.pattern}\)")
+_NAMED_KEY = re.compile(r" \(key [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\)")
 
 
 def asked_before(row: Intent) -> str:
@@ -22,10 +19,10 @@ def asked_before(row: Intent) -> str:
 
 
 def describe(row: Intent) -> str:
-    """One line about a row, for a person."""
+    """One line about a row, for a person. What a receiver has written stands in it as a quoted JSON text."""
     arguments = ", ".join(f"{name}={canonical_text(value)}" for name, value in row.identity.items())
     by = f", {row.rulings[-1].sentence()}" if row.rulings else ""
-    receiver = f", receiver's id {row.receiver_id}" if row.receiver_id else ""
+    receiver = f", receiver's id {canonical_text(row.receiver_id)}" if row.receiver_id else ""
     return f"{row.tool}({arguments}) is {row.state.value}{receiver}{by} (key {row.key})"
 
 
@@ -51,7 +48,7 @@ def summary(rows: Iterable[Intent]) -> str | None:
     if not lines:
         return None
     head = "This task was worked on before. What has been done already, and must not be done again:"
-    return "\n".join([head, *lines])
+    return keyless("\n".join([head, *lines]), [row.key for row in rows])
 
 
 def without_keys(text: str) -> str:
@@ -61,4 +58,4 @@ def without_keys(text: str) -> str:
 
 def unkeyed(text: str, rows: Mapping[str, Intent]) -> str:
     """A receiver's text without the keys of these rows: many send the key back, and the model never sees one."""
-    return _KEY.sub(lambda found: KEY_WORD if str(UUID(found[0])) in rows else found[0], text) if rows else text
+    return keyless(text, rows)
