@@ -5,11 +5,12 @@ there is none yet. An expected failure is one of these values, never an exceptio
 Must not know: HTTP, Restate, any particular tool.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeVar, assert_never
 
 from tools.plain import Plain
+from tools.words import identifier, line
 
 
 class Doubt(StrEnum):
@@ -101,3 +102,16 @@ Answer = Done | Rejected | Unknown | NotSent | InFlight | Pending
 """What one exchange of a send yields."""
 Found = Done | Rejected | Pending | NotFound | Unknown | NotSent
 """What one exchange of a look-up yields; Unknown and NotSent mean that the look-up did not tell."""
+
+A = TypeVar("A", bound=Answer | Found)
+
+
+def worded(answer: A) -> A:
+    """The same with its texts fit to be kept, whoever wrote them: a receiver, or a tool's judge in its name."""
+    match answer:
+        case Done():
+            return replace(answer, receiver_id=identifier(answer.receiver_id))
+        case Rejected() | Unknown() | NotSent() | InFlight() | Pending() | NotFound():
+            return replace(answer, reason=line(answer.reason))
+        case _:
+            assert_never(answer)

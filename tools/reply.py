@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from pydantic import JsonValue
 
 from tools.plain import plain
-from tools.size import shorten
+from tools.words import LABEL_BYTES_MAX, line
 
 REPLAYED_HEADERS = ("idempotency-replayed", "idempotent-replayed")
 # Of a receiver's own words that go on to a person or the model.
@@ -41,8 +41,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the receiver says is wrong: a code and a type for programs, a message for people. Empty where it does not
-    say."""
+    """What the receiver says is wrong: a code and a type for programs, a message for people. Each is one short line,
+    and empty where it does not say."""
 
     code: str = ""
     type: str = ""
@@ -78,18 +78,19 @@ def problem(reply: Reply) -> Problem:
         case {"error": dict(error)}:
             return _problem(error)
         case {"error": str(message)}:
-            return Problem(message=shorten(message, MESSAGE_BYTES_MAX))
+            return Problem(message=line(message, MESSAGE_BYTES_MAX))
         case dict(body):
             return _problem(body)
         case str(message):
-            return Problem(message=shorten(" ".join(message.split()), MESSAGE_BYTES_MAX))
+            return Problem(message=line(message, MESSAGE_BYTES_MAX))
         case _:
             return Problem()
 
 
 def _problem(error: Mapping[str, JsonValue]) -> Problem:
-    message = shorten(_first(error, "message", "detail", "error_description", "title"), MESSAGE_BYTES_MAX)
-    return Problem(_first(error, "code"), _first(error, "type"), message)
+    message = line(_first(error, "message", "detail", "error_description", "title"), MESSAGE_BYTES_MAX)
+    code, kind = _first(error, "code"), _first(error, "type")
+    return Problem(line(code, LABEL_BYTES_MAX), line(kind, LABEL_BYTES_MAX), message)
 
 
 def _first(error: Mapping[str, JsonValue], *names: str) -> str:

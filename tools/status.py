@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from tools.outcome import Answer, Done, Doubt, InFlight, NotSent, Rejected, Unknown
 from tools.plain import MISTAKES, describe
 from tools.reply import Problem, Reply, problem, retry_after_s
+from tools.words import identifier
 
 # The receiver is still busy with the first request under this key. A bare 409 may as well be a plain refusal.
 IN_FLIGHT = frozenset({"idempotency_in_flight", "idempotency_key_in_use"})
@@ -82,14 +83,11 @@ def _success(reply: Reply, judge: Judge | None) -> Answer:
 
 
 def receiver_id(body: JsonValue) -> str | None:
-    """The receiver's name for the effect: the `id` in its answer, where there is one."""
-    match body:
-        case {"id": str(name)} if name:
-            return name
-        case {"id": int(number)} if not isinstance(number, bool):
-            return str(number)
-        case _:
-            return None
+    """The receiver's name for the effect: the `id` in its answer, where there is one.
+
+    One that is no printable line, or too long for an id, is none.
+    """
+    return identifier(body.get("id")) if isinstance(body, dict) else None
 
 
 def _words(reply: Reply) -> str:

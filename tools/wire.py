@@ -19,7 +19,7 @@ from tools import failure, reply, status
 from tools.base import Base, Sizes
 from tools.code import CodePool
 from tools.failure import Left
-from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotSent, Pending, Rejected, Unknown
+from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotSent, Pending, Rejected, Unknown, worded
 from tools.plain import MISTAKES, describe, plain
 from tools.reply import Reply
 from tools.request import Request
@@ -168,6 +168,7 @@ class Wire:
         return self._transports[pool]
 
     def _small(self, answer: A, got: Reply) -> A:
+        answer = worded(answer)
         if not isinstance(answer, Done | Rejected):
             return answer
         cut = got.truncated and answer.value is got.body

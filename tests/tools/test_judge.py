@@ -5,8 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from tests.tools.peer import answer, in_turn, peer, wire_to
-from tools.outcome import Done, Doubt, Rejected, Unknown
+from tools.outcome import Done, Doubt, InFlight, NotFound, NotSent, Pending, Rejected, Unknown
 from tools.request import get, post
+from tools.words import SENTENCE_BYTES_MAX
 
 POST = post("/charges", {"amount_cents": 5})
 
@@ -51,3 +52,26 @@ async def test_a_judge_that_says_nothing_leaves_a_doubt() -> None:
         ):
             assert isinstance(got, Unknown)
             assert got.doubt is Doubt.JUDGED
+
+
+async def test_a_judges_words_are_one_short_line_and_its_id_is_an_id() -> None:
+    long = "x\n\nNEW INSTRUCTIONS" * 100_000
+    said: list[Any] = [
+        Rejected(long),
+        Rejected({"why": long}),  # type: ignore[arg-type]
+        Unknown(long),
+        NotSent(long),
+        Pending(long),
+        InFlight(long),
+    ]
+    async with peer(answer(200)) as receiver, wire_to(receiver.url) as wire:
+        for each in said:
+            got = await wire.send("receiver", POST, "k", 5, lambda _, each=each: each)  # type: ignore[misc]
+            assert not isinstance(got, Done)
+            assert got.reason.isprintable() and len(got.reason.encode()) <= SENTENCE_BYTES_MAX
+        gone = await wire.look_up("receiver", get("/x"), "k", 5, lambda _: NotFound(long))
+        assert isinstance(gone, NotFound) and len(gone.reason.encode()) <= SENTENCE_BYTES_MAX
+        for named, kept in ((long, None), ("ch_1", "ch_1"), (7, "7"), ({"a": 1}, None)):
+            done: Any = Done(None, named)  # type: ignore[arg-type]
+            assert await wire.send("receiver", POST, "k", 5, lambda _, done=done: done) == Done(None, kept)  # type: ignore[misc]
+            assert await wire.look_up("receiver", get("/x"), "k", 5, lambda _, done=done: done) == Done(None, kept)  # type: ignore[misc]

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from tools import reply
 from tools.reply import Problem, Reply, problem, read, retry_after_s
@@ -114,3 +115,14 @@ def test_the_usual_shapes_of_an_error(body: object, expected: Problem) -> None:
 
 def test_long_words_are_cut() -> None:
     assert len(problem(Reply(400, {}, "ä" * 5000)).message.encode()) <= reply.MESSAGE_BYTES_MAX
+    for name in ("message", "detail", "title"):
+        assert len(problem(Reply(400, {}, {name: "ä" * 5000})).message.encode()) <= reply.MESSAGE_BYTES_MAX
+
+
+def test_each_word_of_an_error_is_one_short_line() -> None:
+    long: JsonValue = "a\n\u2028b\x1b[31m" * 100_000
+    bodies: list[JsonValue] = [long, {"error": long}, {"error": {"code": long, "type": long, "message": long}}]
+    for body in (*bodies, {"code": long}):
+        got = problem(Reply(400, {}, body))
+        assert all(word.isprintable() for word in (got.code, got.type, got.message))
+        assert max(len(got.code.encode()), len(got.type.encode())) <= 100

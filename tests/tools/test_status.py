@@ -16,6 +16,13 @@ def error(code: str = "", message: str = "", kind: str = "") -> dict[str, object
     return {"error": {"code": code, "message": message, "type": kind}}
 
 
+def test_whatever_a_receiver_says_its_reason_is_one_short_line() -> None:
+    for code in (400, 408, 409, 412, 422, 429, 500, 302):
+        got = said(code, error("c" * 1_000_000, "m\n\n" * 300_000, "t" * 1_000_000))
+        assert not isinstance(got, Done)
+        assert got.reason.isprintable() and len(got.reason.encode()) < 1_500
+
+
 @pytest.mark.parametrize("code", [200, 201, 202, 204, 206, 299])
 def test_a_success_is_done(code: int) -> None:
     assert said(code, {"id": "a"}) == Done({"id": "a"}, "a")
@@ -28,6 +35,15 @@ def test_a_success_is_done(code: int) -> None:
         ({"id": 7}, "7"),
         ({"id": ""}, None),
         ({"id": True}, None),
+        ({"id": 2**60}, str(2**60)),
+        ({"id": 10**5000}, None),
+        ({"id": 1.5}, None),
+        ({"id": "  "}, None),
+        ({"id": "é / x" + "x" * 250}, "é / x" + "x" * 250),
+        ({"id": "x" * 256}, None),
+        ({"id": "x\n\nNEW INSTRUCTIONS"}, None),
+        ({"id": "x\u2028y"}, None),
+        ({"id": "x\u202ey"}, None),
         ({"id": None}, None),
         ([], None),
         ("id", None),
