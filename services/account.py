@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from restate import ObjectContext
 
 from services import state
+from services.encrypted import Parcel
 from services.journal import Journal
 from services.limits import left, used
 from services.messages import Question, RunEnd, RunRow, RunState
 from services.notice import TOLD, Event, Tell
 from services.outside import Outside
 from services.reason import Reason
-from services.sealed import Parcel
 from services.terms import Terms
 from services.transcript import Transcript
 

@@ -2,16 +2,16 @@
 
 Rule: each handler is exclusive and short; it records first and wakes the run afterwards. So of two decisions at once
 one gets 409, and a decision survives a kill of the run and may come before the run asks. Questions hold texts, so they
-are sealed under the key of the run that asks; an answer is as readable as the request that it came with.
+are encrypted under the key of the run that asks; an answer is as readable as the request that it came with.
 Must not know: how a run goes on with an answer.
 """
 
 from restate import ObjectContext, TerminalError, VirtualObject
 
 from services.codec import codec
+from services.encrypted import Parcel, ParcelCodec
 from services.messages import DecideRequest, Kept, Question, Ruling
 from services.rulings import Conflict, Slots, ask, decide
-from services.sealed import Parcel, ParcelCodec
 from services.vault import PLAIN, Unreadable
 
 decision = VirtualObject("Decision", ingress_private=True)
@@ -64,7 +64,7 @@ def slots_of(key: str) -> str:
     return f"slots/{key}"
 
 
-def sealed_slots(run_id: str, name: str) -> ParcelCodec[Slots]:
+def encrypted_slots(run_id: str, name: str) -> ParcelCodec[Slots]:
     return ParcelCodec(codec(Slots), f"Decision/{run_id}/{name}")
 
 
@@ -73,7 +73,7 @@ async def put(ctx: ObjectContext, parcel: Parcel[Put]) -> Heard:
     arrived = parcel.open()
     at = await ctx.time()
     name = slots_of(arrived.question.key)
-    serde = sealed_slots(ctx.key(), name)
+    serde = encrypted_slots(ctx.key(), name)
     kept = await ctx.get(name, serde=serde) or Parcel(Slots())
     slots, slot = ask(kept.open(), arrived.question, arrived.awakeable, arrived.expires_s, at)
     ctx.set(name, Parcel(slots, parcel.key), serde=serde)
@@ -84,7 +84,7 @@ async def put(ctx: ObjectContext, parcel: Parcel[Put]) -> Heard:
 async def take(ctx: ObjectContext, arrived: Decided) -> Ruling:
     at = await ctx.time()
     name = slots_of(arrived.request.key)
-    serde = sealed_slots(ctx.key(), name)
+    serde = encrypted_slots(ctx.key(), name)
     kept = await ctx.get(name, serde=serde) or Parcel(Slots(), PLAIN)
     try:
         slots = kept.open()

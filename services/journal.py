@@ -19,8 +19,8 @@ from restate import Context, RestateDurableFuture, RunOptions
 
 from services.busy import Busy
 from services.codec import codec
+from services.encrypted import Encrypted
 from services.outgoing import at_once
-from services.sealed import Sealed
 from services.vault import in_use
 from services.watch import About, Stepped, Watch, outcome_of
 
@@ -51,7 +51,7 @@ class Step(Generic[T]):
 
 
 async def recorded_key(ctx: Context) -> str:
-    """Name of the key that a short handler seals under; a step of its own, so that a replay after a change of keys
+    """Name of the key that a short handler encrypts under; a step of its own, so that a replay after a change of keys
     writes the same."""
 
     return await recorded(ctx, "key", lambda: in_use().newest)
@@ -82,7 +82,7 @@ class Journal:
         self._trace = request.attempt_headers.get("traceparent")
         self.home: str | None = None
         self.key = in_use().newest
-        """Name of the key that what is kept is sealed under: the newest, until the first step has told which it was."""
+        """Name of the key that what is kept is encrypted under: the newest, until the first step has told which."""
         self._ran_here: set[str] = set()
 
     def step(
@@ -112,7 +112,7 @@ class Journal:
             at_once()
             return value
 
-        options: RunOptions[Any] = RunOptions(serde=Sealed(codec(*kinds, Stale), f"{self._run_id}/{name}", self.key))
+        options: RunOptions[Any] = RunOptions(serde=Encrypted(codec(*kinds, Stale), f"{self._run_id}/{name}", self.key))
         return Step(name, self._ctx.run_typed(name, attempt, options))
 
     async def result(self, step: Step[T]) -> T:

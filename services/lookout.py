@@ -17,10 +17,10 @@ from restate import InvocationRetryPolicy, ObjectContext, Service, TerminalError
 
 from services import public, tables
 from services.codec import AnswerCodec, codec
+from services.encrypted import Parcel
 from services.journal import Journal, recorded_key
 from services.outside import Outside
 from services.restate_api import CALL_S, Admin, Refused, Unanswered
-from services.sealed import Parcel
 from services.stuck import Heard, Looked, Memory, NotLooked, Patience, due, looked
 from services.watch import About
 

@@ -19,10 +19,10 @@ from restate import Context, Service
 from services import send
 from services.clock import wall_s
 from services.codec import AnswerCodec, codec
+from services.encrypted import Parcel, ParcelCodec
 from services.journal import Journal
 from services.messages import Kept, Question, RunState
 from services.outside import Outside
-from services.sealed import Parcel, ParcelCodec
 from services.watch import About
 from tools.outcome import Done, Rejected
 from tools.request import Request, canonical
@@ -104,7 +104,8 @@ def notice_service(outside: Outside) -> Service:
 
 
 async def deliver(ctx: Context, outside: Outside, event: Event, key: str) -> bool:
-    """Sends until somebody has taken it or refused it; False where nobody did. `key`: what answers are sealed under."""
+    """Sends until somebody has taken it or refused it; False where nobody did. `key`: what answers are encrypted
+    under."""
     journal = Journal(ctx, event.run_id, outside.busy, outside.watch)
     journal.key = key
     request, wait_s = signed(event, outside.people.webhook_path or "/", outside.people.webhook_secret), BACKOFF_FIRST_S

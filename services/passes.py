@@ -25,7 +25,7 @@ class Opened:
     at: float
     terms: Terms
     key: str = PLAIN
-    """Name of the key that this journal's writes are sealed under, so that a replay writes the same."""
+    """Name of the key that this journal's writes are encrypted under, so that a replay writes the same."""
     kind: Literal["opened"] = "opened"
 
 

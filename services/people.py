@@ -16,9 +16,9 @@ from restate import ObjectContext, RestateDurableFuture
 
 from services.codec import codec
 from services.decision import Heard, Put, put
+from services.encrypted import Parcel
 from services.journal import Journal, Step
 from services.messages import Question, Ruling
-from services.sealed import Parcel
 
 REMIND_FIRST_S = 30.0
 REMIND_MAX_S = 3600.0
@@ -63,7 +63,7 @@ def pause_s(reminder_s: float, question: Question, heard: Heard, expires_s: floa
 def put_to(
     ctx: ObjectContext, question: Question, awakeable: str, expires_s: float | None, key: str
 ) -> RestateDurableFuture[Heard]:
-    """The question is put to the run's `Decision`. `key`: what it is sealed under."""
+    """The question is put to the run's `Decision`. `key`: what it is encrypted under."""
     return ctx.object_call(
         put, ctx.key(), Parcel(Put(question=question, awakeable=awakeable, expires_s=expires_s), key)
     )

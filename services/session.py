@@ -14,10 +14,10 @@ from restate import Context, ObjectContext, ObjectSharedContext, Service, Termin
 from services import conversation, public
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
 from services.conversation import Accepted, Conversation, Known, Message, Refusal, SendRequest
+from services.encrypted import Encrypted, Parcel, ParcelCodec
 from services.held import told
 from services.journal import recorded_key
 from services.messages import Kept, RunRequest, Said
-from services.sealed import Parcel, ParcelCodec, Sealed
 from services.vault import PLAIN
 
 CONVERSATION = "conversation"
@@ -36,8 +36,8 @@ class Carry(Kept):
     earlier: tuple[Said, ...]
 
 
-def kept_as(session_id: str, key: str = PLAIN) -> Sealed[Conversation]:
-    return Sealed(codec(Conversation), f"Session/{session_id}/{CONVERSATION}", key)
+def kept_as(session_id: str, key: str = PLAIN) -> Encrypted[Conversation]:
+    return Encrypted(codec(Conversation), f"Session/{session_id}/{CONVERSATION}", key)
 
 
 async def conversation_of(ctx: ObjectContext | ObjectSharedContext) -> Conversation:

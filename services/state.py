@@ -3,7 +3,7 @@
 Rule: no write can take back what is final. A journal that is continued by another invocation may write again what it
 wrote before its next step, so what is open and what is final stand in entries of their own, and the final one is
 believed: `open/KEY` and `intent/KEY` for an intent, `run` and `end` for the run. Entries are few and small.
-What may hold texts of the task, of arguments or of results is sealed under the key that the run's journal names.
+What may hold texts of the task, of arguments or of results is encrypted under the key that the run's journal names.
 Must not know: models, tools, what a row means.
 """
 
@@ -12,9 +12,9 @@ from uuid import UUID
 from restate import ObjectContext, ObjectSharedContext
 
 from services.codec import codec
+from services.encrypted import Encrypted, PartlyEncrypted
 from services.ledger import in_order
 from services.messages import FINAL, Begun, Intent, RunEnd, RunRow, Tombstone
-from services.sealed import Partly, Sealed
 from services.vault import PLAIN
 
 BEGUN, RUN, END, ROOT = "begun", "run", "end", "root"
@@ -28,38 +28,38 @@ Reader = ObjectContext | ObjectSharedContext
 
 
 def place(run_id: str, name: str, service: str = "Agent") -> str:
-    """Where an entry is, for what is sealed there."""
+    """Where an entry is, for what is encrypted there."""
     return f"{service}/{run_id}/{name}"
 
 
-def sealed_begun(run_id: str, key: str = PLAIN, *, lenient: bool = False) -> Partly[Begun]:
-    return Partly(codec(Begun), BEGUN_BLANKS, place(run_id, BEGUN), key, lenient=lenient)
+def encrypted_begun(run_id: str, key: str = PLAIN, *, lenient: bool = False) -> PartlyEncrypted[Begun]:
+    return PartlyEncrypted(codec(Begun), BEGUN_BLANKS, place(run_id, BEGUN), key, lenient=lenient)
 
 
-def sealed_row(run_id: str, key: str = PLAIN, *, lenient: bool = False) -> Partly[RunRow]:
-    return Partly(codec(RunRow), ROW_BLANKS, place(run_id, RUN), key, lenient=lenient)
+def encrypted_row(run_id: str, key: str = PLAIN, *, lenient: bool = False) -> PartlyEncrypted[RunRow]:
+    return PartlyEncrypted(codec(RunRow), ROW_BLANKS, place(run_id, RUN), key, lenient=lenient)
 
 
-def sealed_intent(run_id: str, name: str, key: str = PLAIN) -> Sealed[Intent]:
-    return Sealed(codec(Intent), place(run_id, name), key)
+def encrypted_intent(run_id: str, name: str, key: str = PLAIN) -> Encrypted[Intent]:
+    return Encrypted(codec(Intent), place(run_id, name), key)
 
 
 async def begun(ctx: Reader, *, texts: bool = False) -> Begun | None:
-    """`texts`: with the fields that may be sealed; without, they are blank where the key is not here."""
-    return await ctx.get(BEGUN, serde=sealed_begun(ctx.key(), lenient=not texts))
+    """`texts`: with the fields that may be encrypted; without, they are blank where the key is not here."""
+    return await ctx.get(BEGUN, serde=encrypted_begun(ctx.key(), lenient=not texts))
 
 
 def set_begun(ctx: ObjectContext, row: Begun, key: str) -> None:
-    ctx.set(BEGUN, row, serde=sealed_begun(ctx.key(), key))
+    ctx.set(BEGUN, row, serde=encrypted_begun(ctx.key(), key))
 
 
 async def run_row(ctx: Reader, *, texts: bool = False) -> RunRow | None:
     """`texts`: as for `begun`."""
-    return await ctx.get(RUN, serde=sealed_row(ctx.key(), lenient=not texts))
+    return await ctx.get(RUN, serde=encrypted_row(ctx.key(), lenient=not texts))
 
 
 def set_run_row(ctx: ObjectContext, row: RunRow, key: str) -> None:
-    ctx.set(RUN, row, serde=sealed_row(ctx.key(), key))
+    ctx.set(RUN, row, serde=encrypted_row(ctx.key(), key))
 
 
 async def end(ctx: Reader) -> RunEnd | Tombstone | None:
@@ -82,7 +82,7 @@ def set_root(ctx: ObjectContext, value: UUID) -> None:
 def set_intent(ctx: ObjectContext, row: Intent, key: str) -> None:
     final = row.state in FINAL
     name = (INTENT if final else OPEN) + row.key
-    ctx.set(name, row, serde=sealed_intent(ctx.key(), name, key))
+    ctx.set(name, row, serde=encrypted_intent(ctx.key(), name, key))
     if final:
         ctx.clear(OPEN + row.key)
 
@@ -103,7 +103,7 @@ async def intents(ctx: Reader) -> list[Intent]:
 
 
 async def _intent(ctx: Reader, name: str) -> Intent | None:
-    return await ctx.get(name, serde=sealed_intent(ctx.key(), name))
+    return await ctx.get(name, serde=encrypted_intent(ctx.key(), name))
 
 
 def bury(ctx: ObjectContext, stone: Tombstone) -> None:

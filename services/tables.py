@@ -16,12 +16,12 @@ from pydantic import BaseModel, ValidationError
 
 from services import state
 from services.codec import codec
-from services.decision import sealed_slots, slots_of
+from services.decision import encrypted_slots, slots_of
+from services.encrypted import PartlyEncrypted
 from services.ledger import in_order
 from services.messages import Begun, DecideRequest, RunEnd, RunRequest, RunRow, Tombstone
 from services.overview import Overview, Record, Seen, overview
 from services.rulings import Slots
-from services.sealed import Partly
 from services.trouble import Cause, Failure, Invocation
 from services.vault import Unreadable
 from services.versions import Open
@@ -266,14 +266,14 @@ def record(rows: Iterable[Row]) -> Record:
         try:
             if row["service_name"] == "Decision":
                 if name.startswith(SLOTS):
-                    parcel = sealed_slots(run_id, name).deserialize(value)
+                    parcel = encrypted_slots(run_id, name).deserialize(value)
                     slots[name.removeprefix(SLOTS)] = parcel.open() if parcel is not None else Slots()
             elif name.startswith((state.OPEN, state.INTENT)):
-                intents[name.rpartition("/")[2]] = state.sealed_intent(run_id, name).deserialize(value)
+                intents[name.rpartition("/")[2]] = state.encrypted_intent(run_id, name).deserialize(value)
             elif name == state.BEGUN:
-                begun = lenient(state.sealed_begun, run_id, value, unreadable, name)
+                begun = lenient(state.encrypted_begun, run_id, value, unreadable, name)
             elif name == state.RUN:
-                single = lenient(state.sealed_row, run_id, value, unreadable, name)
+                single = lenient(state.encrypted_row, run_id, value, unreadable, name)
             elif name == state.END:
                 end = codec(RunEnd, Tombstone).deserialize(value)
         except Unreadable as error:
@@ -289,9 +289,9 @@ def record(rows: Iterable[Row]) -> Record:
 
 
 def lenient(
-    codec_of: Callable[..., Partly[T]], run_id: str, value: bytes, unreadable: dict[str, str], name: str
+    codec_of: Callable[..., PartlyEncrypted[T]], run_id: str, value: bytes, unreadable: dict[str, str], name: str
 ) -> T | None:
-    """The row; what of it is sealed under a key that is not here is blank, and named."""
+    """The row; what of it is encrypted under a key that is not here is blank, and named."""
     try:
         return codec_of(run_id).deserialize(value)
     except Unreadable as error:

@@ -20,7 +20,7 @@ from restate.exceptions import RetryableError
 KEY_BYTES = 64
 """AES-256-SIV: half for the authentication, half for the encryption."""
 MARK = b"\0pawl1"
-"""In front of sealed bytes. No JSON begins with a zero byte."""
+"""In front of encrypted bytes. No JSON begins with a zero byte."""
 NAME_BYTES = 4
 """Of a key's name, which is shown in hexadecimal."""
 PLAIN = ""
@@ -48,14 +48,14 @@ class Vault:
         self.newest = _name(raw[0]) if raw else PLAIN
         self._ciphers = {_name(key): _cipher(key) for key in raw}
 
-    def seal(self, data: bytes, key: str, place: str) -> bytes:
+    def encrypt(self, data: bytes, key: str, place: str) -> bytes:
         """The bytes under the key of that name; as they are under PLAIN. Raises Unreadable where it has no such key."""
         if key == PLAIN:
             return data
         return MARK + bytes.fromhex(key) + bytes(self._cipher(key).encrypt(data, [place.encode()]))
 
-    def open(self, data: bytes, place: str) -> bytes:
-        """The bytes that were sealed for `place`. Raises Unreadable."""
+    def decrypt(self, data: bytes, place: str) -> bytes:
+        """The bytes that were encrypted for `place`. Raises Unreadable."""
         key = key_of(data)
         if key == PLAIN:
             return data
@@ -70,8 +70,8 @@ class Vault:
     def _cipher(self, key: str) -> Any:
         if key not in self._ciphers:
             raise Unreadable(
-                f"this is sealed under the key {key}, which PAWL_ENCRYPTION_KEYS does not hold: give it back, behind "
-                "the newest one, and what waits here goes on"
+                f"this is encrypted under the key {key}, which PAWL_ENCRYPTION_KEYS does not hold: give it back, "
+                "behind the newest one, and what waits here goes on"
             )
         return self._ciphers[key]
 
@@ -109,7 +109,7 @@ _vault = Vault()
 
 
 def use(vault: Vault) -> None:
-    """From now on this process seals and opens with these keys. Called once, by the composition."""
+    """From now on this process encrypts and decrypts with these keys. Called once, by the composition."""
     global _vault  # noqa: PLW0603  the SDK and module-level objects hold codecs before the settings are read
     _vault = vault
 

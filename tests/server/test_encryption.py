@@ -139,7 +139,7 @@ def test_the_same_search_finds_the_words_where_nothing_is_encrypted(world: World
 
 
 @pytest.mark.parametrize("effect", ["charge", "email"])
-def test_a_kill_in_the_middle_replays_what_was_sealed(world: World, effect: str) -> None:
+def test_a_kill_in_the_middle_replays_what_was_encrypted(world: World, effect: str) -> None:
     run_id = world.run_id()
     gate = world.stack.receiver.gate(effect, "applied")
     world.submit(run_id, secretive(world, effect))
@@ -214,7 +214,7 @@ def test_a_run_under_a_lost_key_can_be_cancelled(world: World) -> None:
     world.until(run_id, "cancelled")
 
 
-def test_a_conversation_is_sealed_and_goes_on_after_a_rotation(world: World) -> None:
+def test_a_conversation_is_encrypted_and_goes_on_after_a_rotation(world: World) -> None:
     session = f"{world.tag}-session"
     text = f"task {world.tag} talk."
     world.stack.model.json("PUT", f"/scripts/{world.tag}", {"match": text, "replies": [{"content": "well said"}]})

@@ -22,7 +22,7 @@ from services.messages import (
 from services.moves import Prepared
 from services.rulings import Slots
 from services.send import Looked, Sealed, Told
-from services.state import sealed_begun
+from services.state import encrypted_begun
 from services.vault import Unreadable
 from tools.outcome import Answer, Done, Doubt, Found, InFlight, NotFound, NotSent, Pending, Rejected, Unknown
 
@@ -108,10 +108,10 @@ def test_what_is_of_this_layout_or_broken_is_not_called_newer() -> None:
         assert NEWER not in str(caught.value)
 
 
-def test_a_newer_layout_of_a_row_that_is_sealed_in_part_is_named_without_its_key() -> None:
+def test_a_newer_layout_of_a_row_that_is_encrypted_in_part_is_named_without_its_key() -> None:
     newer = b'{"schema_number":%d,"sealed":["another","way"]}' % LATER
     with pytest.raises(Unreadable, match=NEWER):
-        sealed_begun("r1", lenient=True).deserialize(newer)
+        encrypted_begun("r1", lenient=True).deserialize(newer)
 
 
 def test_everything_that_is_kept_in_the_state_of_a_run_or_a_session_has_the_number() -> None:

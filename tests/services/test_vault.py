@@ -1,4 +1,4 @@
-"""What is sealed is opened where it was sealed for, the same twice, and by none but its key."""
+"""What is encrypted is opened where it was encrypted for, the same twice, and by none but its key."""
 
 import json
 import subprocess
@@ -9,8 +9,8 @@ import pytest
 
 from services import state, vault
 from services.codec import codec
+from services.encrypted import Encrypted, Parcel, ParcelCodec
 from services.messages import Question
-from services.sealed import Parcel, ParcelCodec, Sealed
 from services.send import Told
 from services.tables import record
 from services.vault import PLAIN, Unreadable, Vault, key_of, new_key
@@ -28,40 +28,40 @@ def keys() -> Any:
     vault.use(Vault())
 
 
-def test_the_same_bytes_for_the_same_place_are_sealed_the_same_twice() -> None:
+def test_the_same_bytes_for_the_same_place_are_encrypted_the_same_twice() -> None:
     one, other = Vault([A]), Vault([B, A])
-    first = one.seal(b"x", one.newest, "run/1")
-    assert first == other.seal(b"x", one.newest, "run/1") != one.seal(b"x", one.newest, "run/2")
-    assert first != other.seal(b"x", other.newest, "run/1")
-    assert one.open(first, "run/1") == other.open(first, "run/1") == b"x"
+    first = one.encrypt(b"x", one.newest, "run/1")
+    assert first == other.encrypt(b"x", one.newest, "run/1") != one.encrypt(b"x", one.newest, "run/2")
+    assert first != other.encrypt(b"x", other.newest, "run/1")
+    assert one.decrypt(first, "run/1") == other.decrypt(first, "run/1") == b"x"
 
 
-def test_without_keys_nothing_is_sealed_and_what_was_plain_stays_readable() -> None:
-    assert Vault().newest == PLAIN and Vault().seal(b"{}", PLAIN, "p") == b"{}"
-    assert Vault([A]).open(b"{}", "p") == Vault([A]).open(b"", "p") + b"{}" == b"{}"
+def test_without_keys_nothing_is_encrypted_and_what_was_plain_stays_readable() -> None:
+    assert Vault().newest == PLAIN and Vault().encrypt(b"{}", PLAIN, "p") == b"{}"
+    assert Vault([A]).decrypt(b"{}", "p") == Vault([A]).decrypt(b"", "p") + b"{}" == b"{}"
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", WORD.encode(), bytes(range(256)) * 200])
 def test_any_bytes_come_back(data: bytes) -> None:
     kept = Vault([A])
-    assert kept.open(kept.seal(data, kept.newest, "p"), "p") == data
+    assert kept.decrypt(kept.encrypt(data, kept.newest, "p"), "p") == data
 
 
 def test_a_key_that_is_missing_is_named_and_says_what_helps() -> None:
-    sealed = Vault([A]).seal(b"x", Vault([A]).newest, "p")
-    with pytest.raises(Unreadable, match=f"the key {key_of(sealed)}.*PAWL_ENCRYPTION_KEYS"):
-        Vault([B]).open(sealed, "p")
+    encrypted = Vault([A]).encrypt(b"x", Vault([A]).newest, "p")
+    with pytest.raises(Unreadable, match=f"the key {key_of(encrypted)}.*PAWL_ENCRYPTION_KEYS"):
+        Vault([B]).decrypt(encrypted, "p")
 
 
 @pytest.mark.parametrize("at", [10, 20, -1])
 def test_what_was_changed_or_moved_is_told(at: int) -> None:
     kept = Vault([A])
-    sealed = bytearray(kept.seal(WORD.encode(), kept.newest, "p"))
+    encrypted = bytearray(kept.encrypt(WORD.encode(), kept.newest, "p"))
     with pytest.raises(Unreadable, match="moved there"):
-        kept.open(bytes(sealed), "q")
-    sealed[at] ^= 1
+        kept.decrypt(bytes(encrypted), "q")
+    encrypted[at] ^= 1
     with pytest.raises(Unreadable, match="damaged"):
-        kept.open(bytes(sealed), "p")
+        kept.decrypt(bytes(encrypted), "p")
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_a_value_of_another_version_is_told_without_its_values() -> None:
     assert "text" in str(caught.value) and WORD not in str(caught.value)
 
 
-def test_a_sealed_value_and_a_parcel_come_back() -> None:
+def test_an_encrypted_value_and_a_parcel_come_back() -> None:
     key = vault.in_use().newest
-    kept = Sealed(codec(Told), "run/call", key)
+    kept = Encrypted(codec(Told), "run/call", key)
     told = Told(Done({"memo": WORD}), 1.0)
     assert kept.deserialize(kept.serialize(told)) == told and WORD.encode() not in kept.serialize(told)
     parcels = ParcelCodec(codec(Question), "ask")
@@ -111,11 +111,11 @@ def test_a_parcel_under_a_lost_key_fails_when_it_is_opened_not_when_it_arrives()
         arrived.open()
 
 
-def test_of_a_row_only_texts_are_sealed() -> None:
+def test_of_a_row_only_texts_are_encrypted() -> None:
     waiting = asking(approval()).row
     assert waiting is not None
     waiting = waiting.model_copy(update={"reason": WORD})
-    kept = state.sealed_row("r1", vault.in_use().newest)
+    kept = state.encrypted_row("r1", vault.in_use().newest)
     data = kept.serialize(waiting)
     assert kept.deserialize(data) == waiting
     shown = json.loads(data)
@@ -124,7 +124,7 @@ def test_of_a_row_only_texts_are_sealed() -> None:
     vault.use(Vault())
     with pytest.raises(Unreadable):
         kept.deserialize(data)
-    blank = state.sealed_row("r1", lenient=True).deserialize(data)
+    blank = state.encrypted_row("r1", lenient=True).deserialize(data)
     assert blank == waiting.model_copy(update={"reason": "", "questions": ()})
 
 
@@ -135,9 +135,9 @@ def test_tables_are_read_with_the_key_and_say_what_is_missing_without() -> None:
         return {"service_name": "Agent", "service_key": "r1", "key": name, "value": body.hex()}
 
     rows = [
-        entry("begun", state.sealed_begun("r1", key).serialize(begun())),
-        entry("run", state.sealed_row("r1", key).serialize(row(reason=WORD))),
-        entry(f"open/{KEY}", state.sealed_intent("r1", f"open/{KEY}", key).serialize(intent())),
+        entry("begun", state.encrypted_begun("r1", key).serialize(begun())),
+        entry("run", state.encrypted_row("r1", key).serialize(row(reason=WORD))),
+        entry(f"open/{KEY}", state.encrypted_intent("r1", f"open/{KEY}", key).serialize(intent())),
     ]
     assert record(rows).intents == (intent(),) and record(rows).row == row(reason=WORD)
     assert record(rows).begun == begun() and not record(rows).unreadable

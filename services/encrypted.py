@@ -1,4 +1,4 @@
-"""Codecs over the vault: a value sealed as a whole, one of which only some fields are, one that carries its key.
+"""Codecs over the vault: a value encrypted as a whole, one of which only some fields are, one that carries its key.
 
 Rule: who writes names the key; a place (whose entry, which one) is bound to the bytes. What cannot be read raises
 Unreadable, and never where Restate would take that for the end of a call.
@@ -16,27 +16,28 @@ from services.codec import Codec, newer_fields
 from services.vault import PLAIN, Unreadable, key_of
 
 T = TypeVar("T")
-SEALED = "sealed"
+ENCRYPTED = "sealed"
 """The field that holds what the blank fields held."""
 
 
-class Sealed(Serde[T]):
-    """The value is sealed as a whole. To read, the key need not be named."""
+class Encrypted(Serde[T]):
+    """The value is encrypted as a whole. To read, the key need not be named."""
 
     def __init__(self, codec: Codec[T], place: str, key: str = PLAIN) -> None:
         self._codec, self._place, self._key = codec, place, key
 
     def serialize(self, obj: T | None) -> bytes:
-        return vault.in_use().seal(self._codec.serialize(obj), self._key, self._place)
+        return vault.in_use().encrypt(self._codec.serialize(obj), self._key, self._place)
 
     def deserialize(self, buf: bytes) -> T | None:
-        return self._codec.deserialize(vault.in_use().open(buf, self._place))
+        return self._codec.deserialize(vault.in_use().decrypt(buf, self._place))
 
 
-class Partly(Serde[T]):
-    """Fields that hold texts are sealed, the others stay readable for whoever reads Restate's tables.
+class PartlyEncrypted(Serde[T]):
+    """Fields that hold texts are encrypted, the others stay readable for whoever reads Restate's tables.
 
-    `blanks`: what stands in place of the sealed fields. `lenient`: without the key the value is read with the blanks.
+    `blanks`: what stands in place of the encrypted fields. `lenient`: without the key the value is read with
+    the blanks.
     """
 
     def __init__(
@@ -50,17 +51,17 @@ class Partly(Serde[T]):
             return plain
         fields = json.loads(plain)
         texts = _json({name: fields[name] for name in self._blanks})
-        sealed = vault.in_use().seal(texts, self._key, self._place).hex()
-        return _json({**fields, **self._blanks, SEALED: sealed})
+        encrypted = vault.in_use().encrypt(texts, self._key, self._place).hex()
+        return _json({**fields, **self._blanks, ENCRYPTED: encrypted})
 
     def deserialize(self, buf: bytes) -> T | None:
-        fields = json.loads(buf) if f'"{SEALED}"'.encode() in buf else None
-        if not isinstance(fields, dict) or SEALED not in fields:
+        fields = json.loads(buf) if f'"{ENCRYPTED}"'.encode() in buf else None
+        if not isinstance(fields, dict) or ENCRYPTED not in fields:
             return self._codec.deserialize(buf)
         if (sentence := newer_fields(fields)) is not None:
             raise Unreadable(sentence)
         try:
-            texts = json.loads(vault.in_use().open(bytes.fromhex(fields.pop(SEALED)), self._place))
+            texts = json.loads(vault.in_use().decrypt(bytes.fromhex(fields.pop(ENCRYPTED)), self._place))
         except Unreadable:
             if not self._lenient:
                 raise
@@ -72,7 +73,9 @@ class Parcel(Generic[T]):
     """A value with the name of the key that it is under. It is opened by whoever uses it: a handler's input that
     cannot be read must not end the call, because it can be read when the key is back."""
 
-    def __init__(self, value: T | None = None, key: str = PLAIN, kept: "tuple[Sealed[T], bytes] | None" = None) -> None:
+    def __init__(
+        self, value: T | None = None, key: str = PLAIN, kept: "tuple[Encrypted[T], bytes] | None" = None
+    ) -> None:
         self.key = key
         self._value, self._kept = value, kept
 
@@ -90,10 +93,10 @@ class ParcelCodec(Serde[Parcel[T]]):
         self._codec, self._place = codec, place
 
     def serialize(self, obj: Parcel[T] | None) -> bytes:
-        return b"" if obj is None else Sealed(self._codec, self._place, obj.key).serialize(obj.open())
+        return b"" if obj is None else Encrypted(self._codec, self._place, obj.key).serialize(obj.open())
 
     def deserialize(self, buf: bytes) -> Parcel[T] | None:
-        return Parcel(None, key_of(buf), (Sealed(self._codec, self._place), buf)) if buf else None
+        return Parcel(None, key_of(buf), (Encrypted(self._codec, self._place), buf)) if buf else None
 
 
 def _json(value: Any) -> bytes:
