@@ -69,6 +69,8 @@ class Model:
                 status, headers, answer = await self._exchange(opened, body)
         except TimeoutError:
             return self._unavailable(f"no whole answer within {self._provider.deadline_s:g} s", history)
+        except _UnreadableError as error:
+            return self._unavailable(f"no answer: {error}", history)
         except _TooLargeError as error:
             return ModelFailed(Action.FAIL, Reason.BAD_REQUEST, str(error), at=self._clock())
         except Exception as error:  # noqa: BLE001  three libraries and the environment that they read: no answer came
@@ -116,6 +118,10 @@ def _encode(value: object) -> bytes:
 
 class _TooLargeError(Exception):
     """The answer is larger than we read."""
+
+
+class _UnreadableError(Exception):
+    """The answer is packed in a way that we do not read."""
 
 
 class _Shape:
@@ -179,12 +185,17 @@ async def _shape(client: "AsyncOpenAI") -> _Shape:
 
 
 async def _read(response: "httpx2.Response", headers: Mapping[str, str], limit_bytes: int) -> bytes:
-    """The unpacked body; raises `_TooLargeError` as soon as it is larger than allowed."""
+    """The unpacked body; raises `_TooLargeError` as soon as it is larger than allowed. Of an error the status
+    alone says enough; a success that cannot be read raises `_UnreadableError`."""
     body = await unpacked(response.aiter_raw(), headers.get("content-encoding", ""), limit_bytes)
     if body.end == "cut":
         words = f"status {response.status_code}: the answer is larger than the {limit_bytes:,} bytes that are read"
         raise _TooLargeError(words)
-    return body.raw if body.unreadable is None else json.dumps({"error": body.unreadable}).encode()
+    if body.unreadable is None:
+        return body.raw
+    if response.status_code < 300:
+        raise _UnreadableError(body.unreadable)
+    return body.unreadable.encode()
 
 
 def _cause(error: BaseException) -> str:

@@ -153,6 +153,13 @@ async def test_an_answer_that_was_packed_twice_is_no_answer(server: Server) -> N
     assert "packed as gzip, gzip" in value.detail
 
 
+async def test_an_error_that_cannot_be_unpacked_is_what_its_status_says(server: Server) -> None:
+    server.handler = json_answer({}, 401, content_encoding="br")
+    value = await ask(server)
+    assert isinstance(value, ModelFailed)
+    assert (value.action, value.reason) == (Action.FAIL, Reason.UNAUTHORISED)
+
+
 async def test_only_what_can_be_unpacked_is_asked_for(server: Server) -> None:
     await ask(server)
     assert server.seen[0][0]["accept-encoding"] == "gzip, deflate"
