@@ -231,6 +231,7 @@ def undoing(ledger: Ledger, row: Intent, occurrence: int) -> Intent:
         amount_cents=row.amount_cents,
         currency=row.currency,
         value=row.value,
+        value_left_out=row.value_left_out,
         undoes=row.key,
     )
 

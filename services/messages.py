@@ -210,11 +210,10 @@ class Question(Kept):
 
 
 class Intent(Kept):
-    """One row of the ledger.
+    """One row of the ledger. Times are unix seconds.
 
-    `request` holds the bytes that are sent until the outcome is final; after that only `digest` and `size_bytes` stay,
-    and `result`, the text that the model saw. Times are unix seconds.
-    """
+    `request` holds the bytes until the outcome is final, then only their digest and size stay, and `result`, the text
+    that the model saw. `value` is the answer, for an undo, unless it was left out."""
 
     schema_number: int = Field(SCHEMA, le=SCHEMA)
     key: str
@@ -240,6 +239,7 @@ class Intent(Kept):
     settled_at: float | None = None
     receiver_id: str | None = None
     value: Plain = None
+    value_left_out: bool = False
     result: str | None = None
     reason: str | None = None
     alarm: bool = False

@@ -22,6 +22,8 @@ class Caps:
 
     unknown: Literal["park", "tell"] = "park"
     key_lifetime_s: float | None = None
+    result_bytes: int = 32_000
+    """Of a call's text that the model is told."""
 
     def lifetime_s(self, tool: Tool) -> float | None:
         stated = [value for value in (self.key_lifetime_s, tool.key_lifetime_s) if value is not None]

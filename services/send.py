@@ -23,6 +23,10 @@ from tools.tool import Tool
 from tools.wire import Wire
 
 LEAVING = "the worker was leaving"
+LEFT_OUT = (
+    "the receiver's answer, which the undo is made from, was not kept: it was too large, or the tool had no undo when"
+    " it came; take the effect back at the receiver"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ def prepare(tool: Tool, intent: Intent) -> Prepared:
             request = Request.from_json(intent.request)
         elif intent.undoes is not None:
             assert tool.undo is not None
+            if intent.value_left_out:
+                return Prepared(None, failed=LEFT_OUT)
             request = tool.undo(intent.key, intent.value, **intent.arguments)
         else:
             request = tool.prepare(intent.key, intent.arguments)

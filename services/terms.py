@@ -38,7 +38,7 @@ class Terms(Kept):
     on."""
 
     def caps(self) -> Caps:
-        return Caps(self.unknown, self.key_lifetime_s)
+        return Caps(self.unknown, self.key_lifetime_s, self.limits.result_bytes)
 
     def granted(self, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
         """Those that the model hears of."""
