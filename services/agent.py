@@ -108,17 +108,20 @@ def agent_object(outside: Outside, notices: Service) -> VirtualObject:
         """Forgets an ended run before its retention is over: only its tombstone stays."""
         check_run_id(ctx)
         pass_number = await forgettable(ctx)
-        if pass_number is not None:
-            await ctx.object_call(bury, ctx.key(), Bury(pass_number=pass_number))
+        # A further pass may begin meanwhile, so what counts is what the handler says that waits its turn.
+        if pass_number is not None and not await ctx.object_call(bury, ctx.key(), Bury(pass_number=pass_number)):
+            raise TerminalError(f"run {ctx.key()} has begun a further pass; forget it once that has ended.", 409)
         return {"run_id": ctx.key(), "forgotten": True}
 
-    @agent.handler(name="bury", input_serde=codec(Bury), ingress_private=True)
-    async def bury(ctx: ObjectContext, due: Bury) -> None:
-        """After the retention: only the tombstone stays, unless a further pass has begun since."""
+    @agent.handler(name="bury", input_serde=codec(Bury), output_serde=codec(bool), ingress_private=True)
+    async def bury(ctx: ObjectContext, due: Bury) -> bool:
+        """After the retention: only the tombstone stays, unless a further pass has begun since. Whether that is so."""
         last = await over(ctx, await state.run_row(ctx))
         if isinstance(last, RunEnd) and last.pass_number == due.pass_number:
             state.bury(ctx, Tombstone(digest=last.digest, state=last.state, ended_at=last.at))
             ctx.object_send(forget, ctx.key(), None)
+            return True
+        return isinstance(last, Tombstone)
 
     return agent
 

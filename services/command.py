@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand
 
 from services import vault
+from services.addresses import address_fault
 from services.desk import ANSWER_S, Conflict, Desk, Unknown
 from services.exits import MEANINGS, Exit, of_run, of_status
 from services.follow import done, follow
@@ -133,8 +134,8 @@ def desk_of(settings: Settings, ingress: str | None, admin: str | None, who: str
     if not name or not name.isascii() or not name.isprintable():
         raise Misused(f"--who must be a name in plain letters, {name!r} is not.")
     for url in (ingress, admin):
-        if url is not None and not url.startswith(("http://", "https://")):
-            raise Misused(f"an address begins with http:// or https://, {url!r} does not.")
+        if url is not None and (fault := address_fault(url)) is not None:
+            raise Misused(fault)
     return Desk(Ingress(ingress or settings.ingress, {settings.actor_header: name}), Admin(admin or settings.admin))
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from services.addresses import address_fault
 from services.checks import Check, State, checks
 from services.settings import BadSettings, load
 
@@ -40,8 +41,8 @@ def main(
     """Check versions, ports, Restate, registration, time-outs, retentions, receiver and model."""
     try:
         settings = load()
-        if worker is not None and not worker.startswith(("http://", "https://")):
-            raise BadSettings(f"an address begins with http:// or https://, {worker!r} does not.")
+        if worker is not None and (fault := address_fault(worker)) is not None:
+            raise BadSettings(fault)
     except BadSettings as error:
         print(f"pawl: {error}", file=sys.stderr)
         raise typer.Exit(2) from None

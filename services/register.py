@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from services.addresses import address_fault
 from services.fleet import NAMES_IT, Fleet, Refused, Unreachable
 from services.settings import BadSettings, load
 from services.versions import (
@@ -153,8 +154,8 @@ def main(
         settings = load()
         address, at = worker or f"http://{settings.listen}", admin or settings.admin
         for url in (address, at):
-            if not url.startswith(("http://", "https://")):
-                raise BadSettings(f"an address begins with http:// or https://, {url!r} does not.")
+            if (fault := address_fault(url)) is not None:
+                raise BadSettings(fault)
         print(register(at, address, wait, Leave(force, yes, breaking, newest)))
     except (BadSettings, NotRegistered) as error:
         print(f"pawl: {error}", file=sys.stderr)

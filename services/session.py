@@ -13,7 +13,7 @@ from restate import Context, ObjectContext, ObjectSharedContext, Service, Termin
 
 from services import conversation, public
 from services.codec import AnswerCodec, BodyCodec, Refused, codec
-from services.conversation import Accepted, Conversation, Known, Message, Refusal, SendRequest
+from services.conversation import OPEN, Accepted, Conversation, Known, Message, Refusal, SendRequest
 from services.encrypted import Encrypted, Parcel, ParcelCodec
 from services.held import told
 from services.journal import recorded_key
@@ -25,6 +25,10 @@ SEPARATOR = "~"
 SESSION_ID_CHARS_MAX = 100
 STUCK = "stuck"
 """State of a message whose run was killed: its end will never come."""
+TAKEN = "taken"
+"""State of a message whose name belongs to another one, which the conversation does not hold any more."""
+ANOTHER_RUN = (410, 422)
+"""What the agent answers where the run was started with another text or after other messages, or is forgotten."""
 
 
 class Carry(Kept):
@@ -53,11 +57,12 @@ def run_id_of(session_id: str, message_id: str) -> str:
 
 
 def shown(session_id: str, message: Message, kept: Conversation) -> public.Shown:
-    """One message. Of one that waits the reason says for which run, whose own status says what that waits for."""
+    """One message. Of one without an answer the reason says which run to ask: its status knows what it waits for."""
     reason, works = message.reason, next(iter(kept.open()), None)
-    if message.state == "queued" and works is not None:
+    if message.state in OPEN and works is not None:
+        waits = f"waits for message {works.message_id}: " if message.state == "queued" else ""
         run_id = run_id_of(session_id, works.message_id)
-        reason = f"waits for message {works.message_id}: the status of run {run_id} says what that waits for"
+        reason = f"{waits}the status of run {run_id} says where that stands"
     own = {"message"} if message.message is None else None
     return {
         **message.model_dump(mode="json", exclude=own),
@@ -155,12 +160,16 @@ async def reported(ctx: ObjectContext, ended: Message, start: Start) -> None:
 
 
 async def ended(ctx: Context, carried: Carry, run: Any) -> Message:
-    """What came of a message; a run that was killed will never end, and its message says so."""
+    """What came of a message; a run that was killed will never end, and its message says so. A name is never used
+    twice, also where what it stood for has been deleted: a repeat of it must not act again."""
     message = Message(message_id=carried.message_id, text=carried.text)
     request = RunRequest(task=carried.text, earlier=carried.earlier)
     try:
         end = await ctx.object_call(run, run_id_of(carried.session_id, carried.message_id), request)
     except TerminalError as error:
+        if error.status_code in ANOTHER_RUN:
+            reason = f"{message.message_id} was the name of an earlier message of this session; use a new message_id."
+            return message.model_copy(update={"state": TAKEN, "reason": reason})
         return message.model_copy(update={"state": STUCK, "reason": f"its run did not end: {error.message}"})
     return message.model_copy(
         update={

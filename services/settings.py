@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, JsonValue, SecretStr, StringConstraints, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from services.addresses import address_fault
 from services.limits import Limits
 from services.provider import Provider
 from services.vault import Vault
@@ -68,20 +69,16 @@ class Settings(BaseSettings):
 
     # Where things are
     listen: str = Field("127.0.0.1:9080", pattern=HOST_PORT, description="Host and port the worker serves on.")
-    ingress: str = Field("http://127.0.0.1:8080", pattern=r"^https?://", description="Restate's ingress.")
-    admin: str = Field("http://127.0.0.1:9070", pattern=r"^https?://", description="Restate's admin API.")
-    receiver_url: str = Field(
-        "http://127.0.0.1:7001", pattern=r"^https?://", description="Base address of the tools' API."
-    )
+    ingress: str = Field("http://127.0.0.1:8080", description="Restate's ingress.")
+    admin: str = Field("http://127.0.0.1:9070", description="Restate's admin API.")
+    receiver_url: str = Field("http://127.0.0.1:7001", description="Base address of the tools' API.")
     receiver_token: SecretStr | None = Field(None, description="Sent to it as a bearer token.")
     receiver_rate: str | None = Field(
         None, pattern=RATE, description="Requests a second to it, of all workers together, as for the model."
     )
 
     # The model
-    model_url: str = Field(
-        "http://127.0.0.1:7002/v1", pattern=r"^https?://", description="OpenAI-compatible base address."
-    )
+    model_url: str = Field("http://127.0.0.1:7002/v1", description="OpenAI-compatible base address.")
     model_key: SecretStr | None = Field(None, description="Its API key. Needed for any address that is not local.")
     model_name: str = Field("mock", min_length=1, description="The model's name at that address.")
     model_deadline_s: float = like(Provider, "deadline_s")
@@ -142,7 +139,6 @@ class Settings(BaseSettings):
     )
     webhook_url: str | None = Field(
         None,
-        pattern=r"^https?://",
         description="Is told when a run waits for a person, is in doubt, is stuck or has ended.",
     )
     webhook_secret: SecretStr | None = Field(None, description="Signs what is told there.")
@@ -173,7 +169,6 @@ class Settings(BaseSettings):
     )
     otel: str | None = Field(
         None,
-        pattern=r"^https?://",
         description="Base address of an OTLP/HTTP collector that gets a span for each step.",
     )
     encryption_keys: tuple[SecretStr, ...] = Field(
@@ -184,8 +179,15 @@ class Settings(BaseSettings):
     )
 
     def vault(self) -> Vault:
-        """What seals and opens with the encryption keys."""
+        """What encrypts and decrypts with the encryption keys."""
         return Vault([key.get_secret_value() for key in self.encryption_keys])
+
+    @field_validator("ingress", "admin", "receiver_url", "model_url", "webhook_url", "otel")
+    @classmethod
+    def _somebody_can_be_there(cls, url: str | None) -> str | None:
+        if url is not None and (fault := address_fault(url)) is not None:
+            raise ValueError(fault)
+        return url
 
     @field_validator("encryption_keys")
     @classmethod
@@ -201,7 +203,8 @@ def load() -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = str(first["loc"][0])
-        raise BadSettings(f"{PREFIX}{field.upper()}: {WORDS.get(field, first['msg'])}. {_sentence(field)}") from None
+        what = WORDS.get(field, first["msg"].removeprefix("Value error, ").rstrip("."))
+        raise BadSettings(f"{PREFIX}{field.upper()}: {what}. {_sentence(field)}") from None
     except SettingsError as error:
         named = re.search(r'field "(\w+)"', str(error))
         name = PREFIX + named[1].upper() if named else "a setting"

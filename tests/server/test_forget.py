@@ -1,6 +1,8 @@
 """One run's personal data can be deleted: afterwards no table of the server has it."""
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 from tests.server.editions import says
 from tests.server.world import World, call, calls
@@ -65,3 +67,21 @@ def test_a_message_of_a_session_is_forgotten_with_the_call_that_carried_it(world
     assert said.returncode == 0, said.stderr
     assert f"/Session/{session}/delete" in said.stdout
     assert found(world, name) == []
+
+
+def test_what_is_said_to_be_forgotten_is_also_where_a_further_pass_begins_meanwhile(world: World) -> None:
+    task = world.script({"content": "done"}, loop=True)
+    answers = []
+    for number in range(12):
+        run_id = world.run_id(f"race{number}")
+        world.run(run_id, task)
+        with ThreadPoolExecutor(1) as beside:
+            further = beside.submit(world.post, run_id, "run", {"task": task, "again": 2})
+            time.sleep(0.0005 * number)
+            said = world.post(run_id, "forget")
+            further.result()
+        stands = world.post(run_id, "status").status_code
+        answers.append((said.status_code, stands))
+        assert stands == 410 if said.status_code == 200 else stands == 200, (said.text, stands)
+        assert said.status_code == 200 or "forget it" in said.text or "has not ended" in said.text, said.text
+    assert any(said == 409 for said, _ in answers), f"no further pass was ahead, so nothing was shown: {answers}"

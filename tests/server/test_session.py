@@ -1,4 +1,4 @@
-"""Conversations: one message at a time, and nobody waits behind a run that waits."""
+"""Conversations: one message at a time, and whoever asks is answered at once."""
 
 import json
 import time
@@ -78,6 +78,23 @@ def test_the_same_message_again_is_the_same_run_and_another_text_is_refused(worl
     assert send(world, "x~y", "m1", task).status_code == 400
 
 
+@pytest.mark.parametrize("text", ["the same", "another"])
+def test_a_name_from_before_the_conversation_was_deleted_is_not_used_again(world: World, text: str) -> None:
+    """A repeat that comes late must not act a second time, and whoever sent it hears what to do."""
+    key, task = session(world), world.script({"content": "hello"}, loop=True)
+    for message_id in ("m1", "m2"):
+        send(world, key, message_id, task)
+        until(world, key, *["completed"] * int(message_id[1:]))
+    asked = world.model_requests()
+    assert world.stack.ingress.invoke("Session", key, "delete", None, 5.0).is_success
+    assert send(world, key, "m2", task if text == "the same" else f"{task} More.").status_code == 200
+    (again,) = until(world, key, "taken")
+    assert "m2 was the name of an earlier message" in again["reason"] and "new message_id" in again["reason"]
+    assert world.model_requests() == asked
+    send(world, key, "m3", task)
+    until(world, key, "taken", "completed")
+
+
 @pytest.mark.parametrize("key", ["", " ", "x~y", "x" * 101], ids=["empty", "blank", "tilde", "long"])
 def test_what_is_no_session_id_is_refused_by_every_handler(world: World, key: str) -> None:
     bodies = {"send": {"message_id": "m1", "text": "hello"}, "history": None, "delete": None}
@@ -86,7 +103,7 @@ def test_what_is_no_session_id_is_refused_by_every_handler(world: World, key: st
         assert refused.status_code == 400 and "a session id has 1 to 100 characters" in refused.text, handler
 
 
-def test_nothing_waits_behind_a_run_that_waits_for_a_person(world: World) -> None:
+def test_while_a_message_waits_for_a_person_the_next_is_queued_and_says_so_at_once(world: World) -> None:
     key = session(world)
     pay = calls(call("charge_card", customer_id=world.tag, amount_cents=100))
     world.behave("charge", lose_answer="before_commit")
@@ -101,7 +118,9 @@ def test_nothing_waits_behind_a_run_that_waits_for_a_person(world: World) -> Non
     queued = send(world, key, "m2", later, timeout_s=1.0).json()
     assert (queued["state"], queued["position"]) == ("queued", 1)
     assert world.post(run_id, "status", timeout_s=1.0).status_code == 200
-    assert states(world, key) == ["running", "queued"]
+    waits = history(world, key)
+    assert [message["state"] for message in waits] == ["running", "queued"]
+    assert all(f"run {run_id} says" in message["reason"] for message in waits)
     world.stack.receiver.json("DELETE", "/behaviour/*")
     assert world.decide(run_id, parked["ledger"][0]["key"], "happened").status_code == 200
     assert time.monotonic() - began < 4

@@ -1,0 +1,19 @@
+"""Addresses that people write: in the settings, on a command line. Pure.
+
+Rule: whoever takes an address asks here, so that a bad one is refused in one sentence before anything starts.
+Must not know: what answers at an address.
+"""
+
+import httpx
+
+
+def address_fault(url: str) -> str | None:
+    """Why nobody can be called there; None where somebody may be."""
+    if not url.startswith(("http://", "https://")):
+        return f"an address begins with http:// or https://, {url!r} does not."
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, UnicodeError) as error:
+        return f"{url!r} is no address: {error}."
+    named = parsed.host and not any(letter.isspace() for letter in url)
+    return None if named else f"{url!r} names no host."
