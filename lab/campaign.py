@@ -34,10 +34,10 @@ from lab.history import History
 from lab.jobs import JOBS, Job
 from lab.lanes import Lanes, Task
 from lab.matrix import Scene
-from lab.merging import merged
+from lab.merging import check_alike, merged
 from lab.paths import SCRATCH, shown
 from lab.play import Played
-from lab.results import CellResult, TrialResult, junit, red, report
+from lab.results import SCHEMA, CellResult, TrialResult, junit, red, report
 from lab.show import Show
 from lab.signals import shielded
 from lab.targets import CONTROLS, PAWL, Target
@@ -203,7 +203,16 @@ def run(asked: Asked, show: Show) -> int:
     )
     for sentence in who.missing if asked.only is None else ():
         show.line(f"left out: {sentence}")
+    about: dict[str, Any] = {
+        "seed": asked.seed,
+        "trials": asked.trials,
+        "versions": versions,
+        "machine": machine(),
+        "left_out": list(who.missing),
+    }
     before = kept(asked.out) if asked.keep else None
+    if before is not None:
+        check_alike(before, {"schema": SCHEMA, **about})
     asked.folder.mkdir(parents=True, exist_ok=True)
     mine = Path(tempfile.mkdtemp(prefix="matrix-", dir=asked.folder))
     if asked.target is not None:
@@ -217,17 +226,9 @@ def run(asked: Asked, show: Show) -> int:
     finally:
         if not red(tray.results()):
             shutil.rmtree(mine, ignore_errors=True)
-    about: dict[str, Any] = {
-        "started_at": started,
-        "seconds": round(time.time() - started, 1),
-        "seed": asked.seed,
-        "trials": asked.trials,
-        "versions": versions,
-        "machine": machine(),
-        "left_out": list(who.missing),
-    }
-    write(asked.out, tray.results(), about, before)
-    return tell(tray.results(), about["seconds"], asked.out, mine, asked.again, show)
+    seconds = round(time.time() - started, 1)
+    write(asked.out, tray.results(), {"started_at": started, "seconds": seconds, **about}, before)
+    return tell(tray.results(), seconds, asked.out, mine, asked.again, show)
 
 
 def try_out(kind: GroundKind, folder: Path, binary: Path) -> None:

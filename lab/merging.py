@@ -29,14 +29,19 @@ def summary(cells: Sequence[Told]) -> dict[str, Any]:
     }
 
 
-def merged(before: Told, now: Told) -> dict[str, Any]:
-    """Both reports as one. Raises UsageError where they do not belong together."""
+def check_alike(before: Told, now: Told) -> None:
+    """Raises UsageError where two reports do not belong together. Of `now` only what is in `ALIKE` need be there."""
     for name in ALIKE:
         if before.get(name) != now.get(name):
             raise UsageError(
                 f"the report that is to be kept has other {name}: {before.get(name)}, and this is {now.get(name)}; "
                 "play all of it again, without --keep"
             )
+
+
+def merged(before: Told, now: Told) -> dict[str, Any]:
+    """Both reports as one. Raises UsageError where they do not belong together."""
+    check_alike(before, now)
     cells = _in_order({cell["id"]: cell for cell in (*before["cells"], *now["cells"])}.values())
     return {
         **now,

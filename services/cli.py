@@ -164,9 +164,11 @@ def resolve(
 def cancel(
     seat: Seat,
     run_id: RunId,
-    undo: Annotated[bool, typer.Option("--undo", help="Undo what is done, last first, where its tool can.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Undo what all passes have done, last first, where the tool can.")
+    ] = False,
 ) -> Exit:
-    """End a run wherever it is: also queued, paused, or while no worker answers."""
+    """End a run that has not ended, wherever it is: also queued, paused, or while no worker answers."""
     done: Cancelled = seat.desk.cancel(run_id, undo)
     return cancelled(seat, run_id, done)
 

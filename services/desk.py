@@ -107,7 +107,7 @@ class Desk:
         active = run.invocation
         if active is None or run.over:
             if not waiting and run.state is not RunState.CANCELLED:
-                raise Conflict(f"there is nothing to cancel: run {run_id} is {run.state.value}. {run.reason}")
+                raise Conflict(f"there is nothing to cancel: run {run_id} is {run.state.value}.")
             return Cancelled(self.find(run_id), waiting)
         worker = run.trouble is None or not run.trouble.heals
         # Restarted from a part of its journal, a run may go on in an invocation that it has not told yet.

@@ -172,7 +172,7 @@ class DecideRequest(Asked):
 class CancelRequest(Asked):
     """The body of `cancel`."""
 
-    undo: bool = Field(False, description="Undo effects that are Done, last first, where their tool can.")
+    undo: bool = Field(False, description="Undo what all passes have done, last first, where the tool can.")
 
 
 class Ruling(Kept):

@@ -81,15 +81,19 @@ def test_a_demo_that_was_killed_leaves_nothing(launch: Launch) -> None:
     assert demo.left() == []
 
 
+def pasted(line: str) -> dict[str, Any]:
+    said = subprocess.run(shlex.split(line), capture_output=True, text=True, check=True, timeout=30)
+    return dict(json.loads(said.stdout))
+
+
 def test_up_prints_what_can_be_pasted_and_down_ends_it(launch: Launch, tmp_path: Path) -> None:
     up = launch("up", *free_ports())
     up.wait_said("/status\n")
     submit, status = [line.strip() for line in up.said().splitlines() if line.strip().startswith("curl ")]
-    submitted = subprocess.run(shlex.split(submit), capture_output=True, text=True, check=True, timeout=30)
-    run_id = json.loads(submitted.stdout).get("run_id")
-    assert run_id is not None, submitted.stdout
-    asked = subprocess.run(shlex.split(status), capture_output=True, text=True, check=True, timeout=30)
-    assert json.loads(asked.stdout).get("run_id") == run_id, asked.stdout
+    run_id = pasted(submit).get("run_id")
+    assert run_id is not None
+    # What was submitted begins a moment later; a person takes longer to paste the second line.
+    wait_until("the run that was submitted", lambda: pasted(status).get("run_id") == run_id, 10)
     at_the_line = [line.strip() for line in up.said().splitlines() if " -m services.cli " in line]
     assert [shlex.split(line)[3] for line in at_the_line] == ["submit", "status", "pending"]
     for line in at_the_line:

@@ -45,6 +45,15 @@ def test_a_pattern_that_fits_nothing_is_a_mistake_of_the_caller(tmp_path: Path) 
     assert "no cell fits pawl/charge/worker-kil" in done.stderr
 
 
+def test_a_report_that_does_not_fit_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    kept = tmp_path / "report" / "report.json"
+    kept.parent.mkdir()
+    kept.write_text('{"schema": 1, "trials": 3}')
+    done = matrix(tmp_path, "--trials", "1", "--keep", "--only", "keyed/charge/no-fault")
+    assert done.returncode == 2 and "to be kept has other" in done.stderr, done.stderr
+    assert not (tmp_path / "scratch").exists() and kept.read_text() == '{"schema": 1, "trials": 3}'
+
+
 def test_pawl_and_a_control_side_by_side(tmp_path: Path) -> None:
     ids = ["pawl/charge/worker-kill/applied", "journaled/charge/worker-kill/applied"]
     done = matrix(tmp_path, "--trials", "2", "--jobs", "2", "--only", ",".join(ids))
