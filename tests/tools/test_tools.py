@@ -1,18 +1,14 @@
 """The seven tools against the mock receiver, as a process of its own."""
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from pydantic import JsonValue
 
-from tests.tools.peer import wire_to
 from tools import TOOLS, registry
 from tools.effect import Effect
 from tools.outcome import Answer, Done, Doubt, InFlight, NotFound, NotSent, Rejected, Unknown
@@ -29,25 +25,9 @@ GOOD: dict[str, dict[str, JsonValue]] = {
     "transfer_money": {"to_account": "acc_7", "amount_cents": 500},
     "send_sms": {"to": "+490007", "text": "Done."},
 }
+SHIPPED = tuple(BY_NAME[name] for name in GOOD)
+"""The tools that come with the project; somebody may have added others."""
 EFFECTS = {"charge_card": "charge", "refund_payment": "refund", "send_email": "email", "transfer_money": "transfer"}
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    db: Path = tmp_path_factory.mktemp("receiver") / "receiver.db"
-    command = [sys.executable, "-m", "mocks", "receiver", "--host", "127.0.0.1", "--port", "0", "--db", str(db)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().split()[-1]
-        finally:
-            process.terminate()
-
-
-@pytest.fixture
-async def wire(url: str) -> AsyncIterator[Wire]:
-    async with wire_to(url) as made:
-        yield made
 
 
 @asynccontextmanager
@@ -78,8 +58,8 @@ async def send(wire: Wire, tool: Tool, key: str, **changes: JsonValue) -> Answer
     return await tool.send(wire, key, tool.prepare(key, checked(tool, **changes)))
 
 
-def test_the_list_is_explicit_and_each_says_what_its_receiver_promises() -> None:
-    assert {tool.name: tool.effect for tool in TOOLS} == {
+def test_each_that_comes_along_says_what_its_receiver_promises() -> None:
+    assert {tool.name: tool.effect for tool in SHIPPED} == {
         "look_up_order": Effect.READ,
         "update_crm": Effect.SET,
         "charge_card": Effect.KEYED,
@@ -88,19 +68,19 @@ def test_the_list_is_explicit_and_each_says_what_its_receiver_promises() -> None
         "transfer_money": Effect.ONCE,
         "send_sms": Effect.ONCE,
     }
-    assert [tool.name for tool in TOOLS if tool.find] == [
+    assert [tool.name for tool in SHIPPED if tool.find] == [
         "update_crm",
         "charge_card",
         "refund_payment",
         "send_email",
         "transfer_money",
     ]
-    assert [tool.name for tool in TOOLS if tool.undo] == ["charge_card"]
-    assert [tool.name for tool in TOOLS if tool.amount] == ["charge_card", "refund_payment", "transfer_money"]
-    assert all(tool.repeat is Repeat.ASK for tool in TOOLS if tool.amount)
+    assert [tool.name for tool in SHIPPED if tool.undo] == ["charge_card"]
+    assert [tool.name for tool in SHIPPED if tool.amount] == ["charge_card", "refund_payment", "transfer_money"]
+    assert all(tool.repeat is Repeat.ASK for tool in SHIPPED if tool.amount)
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", SHIPPED, ids=lambda tool: tool.name)
 def test_the_model_never_sees_a_key(tool: Tool) -> None:
     properties = tool.schema["properties"]
     assert isinstance(properties, dict)
@@ -108,7 +88,7 @@ def test_the_model_never_sees_a_key(tool: Tool) -> None:
     assert set(GOOD[tool.name]) <= set(properties)
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", SHIPPED, ids=lambda tool: tool.name)
 async def test_each_is_done_once_and_found(tool: Tool, wire: Wire, url: str) -> None:
     key = f"once-{tool.name}"
     got = await send(wire, tool, key)
