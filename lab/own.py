@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lab.errors import UsageError
@@ -101,6 +102,7 @@ def load(file: Path) -> tuple[Target, Job]:
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"the target's file {file}: {where}: {SAID.get(first['type'], first['msg'])}") from error
     _check_names(file, told)
+    _check_addresses(file, told)
     return target(told, file.parent), job(told)
 
 
@@ -117,6 +119,21 @@ def _check_names(file: Path, told: Described) -> None:
             if name not in known:
                 there = ", ".join(f"{{{each}}}" for each in known)
                 raise UsageError(f"the target's file {file}: {where}: there is no {{{name}}}; there are {there}")
+
+
+def _check_addresses(file: Path, told: Described) -> None:
+    """What nobody can be called at would end the first trial."""
+    example = {**dict.fromkeys(ASKED_WITH, "name"), **dict.fromkeys(("worker", "ingress", "admin"), "http://host:1")}
+    for where, exchange in (("submit", told.submit), ("look", told.look)):
+        if exchange is None:
+            continue
+        try:
+            url = httpx.URL(fill(exchange.url, example))
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise UsageError(f"the target's file {file}: {where}: {exchange.url!r} is no address: {error}") from error
+        if url.scheme not in ("http", "https") or not url.host:
+            sentence = f"{exchange.url!r} is no address; begin it with {{worker}}, {{ingress}}, {{admin}} or http://"
+            raise UsageError(f"the target's file {file}: {where}: {sentence}")
 
 
 def target(told: Described, folder: Path) -> Target:

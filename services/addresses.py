@@ -6,6 +6,8 @@ Must not know: what answers at an address.
 
 import httpx
 
+PORT_MAX = 65_535
+
 
 def address_fault(url: str) -> str | None:
     """Why nobody can be called there; None where somebody may be."""
@@ -15,5 +17,8 @@ def address_fault(url: str) -> str | None:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, UnicodeError) as error:
         return f"{url!r} is no address: {error}."
-    named = parsed.host and not any(letter.isspace() for letter in url)
-    return None if named else f"{url!r} names no host."
+    if not parsed.host or any(letter.isspace() for letter in url):
+        return f"{url!r} names no host."
+    if parsed.port is not None and not 1 <= parsed.port <= PORT_MAX:
+        return f"{url!r} names no port: it is 1 to {PORT_MAX}."
+    return None

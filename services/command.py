@@ -22,7 +22,7 @@ from services.addresses import address_fault
 from services.desk import ANSWER_S, Conflict, Desk, Unknown
 from services.exits import MEANINGS, Exit, of_run, of_status
 from services.follow import done, follow
-from services.names import run_id_fault
+from services.names import run_id_fault, utf_8
 from services.overview import Overview
 from services.report import Commands
 from services.restate_api import Admin, HandedOver, Ingress, Refused, Unanswered
@@ -113,6 +113,9 @@ def command(act: Callable[..., Exit]) -> Callable[..., None]:
             fault = run_id_fault(given["run_id"]) if "run_id" in given else None
             if fault is not None:
                 raise Misused(fault)
+            for name, value in given.items():
+                if isinstance(value, str) and not utf_8(value):
+                    raise Misused(f"{name}: this is not UTF-8.")
             with closing(desk_of(load(), ingress, admin, who)) as desk:
                 raise typer.Exit(act(Seat(desk, terminal), **given))
 

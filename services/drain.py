@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from services import vault
+from services.addresses import address_fault
 from services.fleet import Fleet, Refused, Unreachable
 from services.settings import BadSettings, load
 from services.show import plain
@@ -66,6 +67,8 @@ def main(
     """Say of each version whether it may be switched off."""
     try:
         settings = load()
+        if admin is not None and (fault := address_fault(admin)) is not None:
+            raise BadSettings(fault)
         vault.use(settings.vault())
         with closing(Fleet(admin or settings.admin)) as fleet:
             looked = [look(fleet, each) for each in chosen(fleet.deployments(), names or [])]

@@ -152,7 +152,8 @@ def main(
     """Register a worker with Restate, and say what was done."""
     try:
         settings = load()
-        address, at = worker or f"http://{settings.listen}", admin or settings.admin
+        address = f"http://{settings.listen}" if worker is None else worker
+        at = settings.admin if admin is None else admin
         for url in (address, at):
             if (fault := address_fault(url)) is not None:
                 raise BadSettings(fault)

@@ -76,6 +76,14 @@ def test_another_tool_makes_a_job_of_its_own(tmp_path: Path) -> None:
             'name = "mine"\ncommand = ["run"]\nsubmit = { method = "POST", url = "{wrker}/runs" }',
             "submit: there is no {wrker}; there are {worker}",
         ),
+        (
+            'name = "mine"\ncommand = ["run"]\nlook = { method = "GET", url = "http://[::1" }',
+            "look: 'http://[::1' is no address: ",
+        ),
+        (
+            'name = "mine"\ncommand = ["run"]\nlook = { method = "GET", url = "/runs/{run_id}" }',
+            "look: '/runs/{run_id}' is no address; begin it with {worker}, ",
+        ),
         ('name = "mine"\ncommand = ["run"]\npromise = "twice"', 'promise: must be "once", '),
         ('name = "mine"\ncommand = ["run"]\npromise = "by class"', 'promise: must be "once", '),
         ('name = "mine"\ncommand = ["run"]\nresume = true', "resume: Extra inputs are not permitted"),

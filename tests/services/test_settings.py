@@ -34,6 +34,7 @@ TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
         ("PAWL_MODEL_URL", "http://", "'http://' names no host. ("),
         ("PAWL_WEBHOOK_URL", "https:///hook", "names no host"),
         ("PAWL_OTEL", "http://a b", "names no host"),
+        ("PAWL_RECEIVER_URL", "http://payments:70000", "names no port"),
         ("PAWL_APPROVE_ABOVE_CENTS", "{a", "JSON"),
         ("PAWL_APPROVE_ABOVE_CENTS", '{"charge_card": "much"}', "integer"),
         ("PAWL_GRANT_TOOLS", "charge_card", "JSON"),
