@@ -18,6 +18,7 @@ from services.encrypted import Encrypted, Parcel, ParcelCodec
 from services.held import told
 from services.journal import recorded_key
 from services.messages import Kept, RunRequest, Said
+from services.names import run_id_fault
 from services.vault import PLAIN
 
 CONVERSATION = "conversation"
@@ -130,8 +131,9 @@ def checked(ctx: ObjectContext, body: SendRequest | Refused) -> SendRequest:
 
 
 def check_id(ctx: ObjectContext | ObjectSharedContext) -> None:
-    if not ctx.key().strip() or SEPARATOR in ctx.key() or "/" in ctx.key() or len(ctx.key()) > SESSION_ID_CHARS_MAX:
-        raise TerminalError(f"a session id has 1 to {SESSION_ID_CHARS_MAX} characters, no slash and no tilde.", 400)
+    if run_id_fault(ctx.key()) is not None or SEPARATOR in ctx.key() or len(ctx.key()) > SESSION_ID_CHARS_MAX:
+        sentence = f"a session id has 1 to {SESSION_ID_CHARS_MAX} characters, no slash and no tilde, and is not . or .."
+        raise TerminalError(sentence, 400)
 
 
 @told

@@ -103,6 +103,18 @@ def test_what_is_no_session_id_is_refused_by_every_handler(world: World, key: st
         assert refused.status_code == 400 and "a session id has 1 to 100 characters" in refused.text, handler
 
 
+@pytest.mark.parametrize("dots", ["%2E", "%2E%2E"])
+def test_a_name_that_an_address_reads_as_a_way_is_nobodys(world: World, dots: str) -> None:
+    """A client turns such a name into another address; written out, it comes through to the handlers."""
+    for path in (
+        f"/Session/{dots}/history",
+        f"/Session/{dots}/delete",
+        f"/Agent/{dots}/status",
+        f"/Agent/{dots}/forget",
+    ):
+        assert world.stack.ingress.call("POST", path).status_code == 400, path
+
+
 def test_while_a_message_waits_for_a_person_the_next_is_queued_and_says_so_at_once(world: World) -> None:
     key = session(world)
     pay = calls(call("charge_card", customer_id=world.tag, amount_cents=100))
