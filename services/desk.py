@@ -13,6 +13,7 @@ from typing import Any
 from services import tables
 from services.messages import DecideRequest, RunEnd, RunRequest, RunState
 from services.overview import Overview
+from services.reason import Reason
 from services.restate_api import Admin, HandedOver, Ingress, Refused
 
 ANSWER_S = 5.0
@@ -84,7 +85,7 @@ class Desk:
         run = self.look(run_id)
         begun, end = run.record.begun, run.record.ended
         if begun is None or not isinstance(end, RunEnd):
-            raise Conflict(f"no further pass can begin: run {run_id} is {run.state.value}. {run.reason}")
+            raise Conflict(f"no further pass can begin: {stands(run)}")
         kept = None if given else tables.request_of(self.admin.query, begun.invocation)
         request = kept or RunRequest(task=begun.task, **given)
         if request.digest() != begun.digest:
@@ -107,7 +108,7 @@ class Desk:
         active = run.invocation
         if active is None or run.over:
             if not waiting and run.state is not RunState.CANCELLED:
-                raise Conflict(f"there is nothing to cancel: run {run_id} is {run.state.value}.")
+                raise Conflict(f"there is nothing to cancel: {stands(run)}")
             return Cancelled(self.find(run_id), waiting)
         worker = run.trouble is None or not run.trouble.heals
         # Restarted from a part of its journal, a run may go on in an invocation that it has not told yet.
@@ -144,7 +145,7 @@ class Desk:
         elif active is not None and trouble is not None:
             self.admin.resume(trouble.invocation)
         else:
-            raise Conflict(f"there is nothing to resume: run {run_id} is {run.state.value}. {run.reason}")
+            raise Conflict(f"there is nothing to resume: {stands(run)}")
         time.sleep(TRIED_S)
         return self._until(run_id, lambda seen: seen is None or seen.state is not RunState.STUCK, within_s=RESUMED_S)
 
@@ -168,6 +169,12 @@ class Desk:
         while not happened(seen := self.find(run_id)) and time.monotonic() < end:
             time.sleep(POLL_S)
         return seen
+
+
+def stands(run: Overview) -> str:
+    """A run's state as a sentence, with the reason where it says more than the state does."""
+    says_more = run.reason and not (run.state is RunState.COMPLETED and run.reason == Reason.DONE)
+    return f"run {run.run_id} is {run.state.value}{f': {run.reason}' if says_more else ''}".removesuffix(".") + "."
 
 
 def waited_since(run: Overview) -> float:

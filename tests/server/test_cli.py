@@ -118,6 +118,21 @@ def test_pending_lists_every_run_that_waits_and_no_other(world: World) -> None:
     assert not {first[0], second[0]} & {run["run_id"] for run in pawl(world, "pending", "--json").json()["runs"]}
 
 
+def test_what_cannot_be_done_to_a_run_as_it_stands_is_said_in_one_sentence(world: World) -> None:
+    done = world.run_id("done")
+    world.run(done, world.script({"content": "nothing to do"}, name="done"))
+    waits, key = parked(world)
+    approval = f"run {waits} is waiting_approval: {look(world, waits)['reason'].removesuffix('.')}."
+    for command, run_id, sentence in (
+        ("cancel", done, f"there is nothing to cancel: run {done} is completed."),
+        ("resume", waits, f"there is nothing to resume: {approval}"),
+        ("again", waits, f"no further pass can begin: {approval}"),
+    ):
+        told = pawl(world, command, run_id, "--json")
+        assert (told.code, told.json()["error"]) == (6, sentence)
+    assert pawl(world, "deny", waits, key).code == 0
+
+
 def test_a_cancelled_run_ended_when_it_was_cancelled(world: World) -> None:
     run_id, _ = parked(world)
     asked_at = look(world, run_id)["questions"][0]["since"]
