@@ -25,6 +25,8 @@ class Reason(StrEnum):
     """The model does not do what was asked, or the provider's filter stopped it: word the task otherwise."""
     CANCELLED = "cancelled"
     """Somebody stopped it; the detail says who."""
+    LEDGER_FULL = "ledger_full"
+    """Its effects, of all passes, take as much room as a run may keep: go on under a new run id."""
     TOOLS_CHANGED = "tools_changed"
     """A tool is not what it was when it made a key, and a person did not allow to go on: use a new run id."""
     MAX_TURNS = "max_turns"

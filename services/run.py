@@ -20,6 +20,7 @@ from services.admission import ended_before, other_request, well_named
 from services.answer import ModelAnswer, ModelFailed, ModelReply
 from services.clock import wall_s
 from services.conversation import spoken
+from services.ending import ledger_full
 from services.history import History
 from services.journal import Journal, Restarted
 from services.ledger import Ledger, changed_declarations, in_order
@@ -132,6 +133,8 @@ class Run:
             case CallModel(number):
                 return await self._ask_model(number)
             case CallTools(number, calls):
+                if (full := ledger_full(self._turn.ledger.rows.values())) is not None:
+                    return self._end(RunState.FAILED, Reason.LEDGER_FULL, full)
                 self._show(RunState.RUNNING)
                 texts = await self._turn.perform(number, calls)
                 self._now(self._turn.at)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.edge import Edge
+from tests.server.edge import Edge, served_with
 from tests.server.world import call, calls
 
 DONE = {"content": "done"}
@@ -139,3 +139,21 @@ def test_what_was_approved_is_what_is_sent_byte_for_byte(edge: Edge) -> None:
     (row,) = edge.requests(ended, "email")
     (effect,) = edge.effects(ended, "email")
     assert row["applied"] and effect["body"]["subject"] == ended["ledger"][0]["arguments"]["subject"]
+
+
+@pytest.mark.long
+@served_with(max_tokens="100000000", max_calls="1000", history_bytes="20000000")
+def test_a_run_whose_ledger_is_full_ends_and_can_still_be_shown_and_forgotten(edge: Edge) -> None:
+    """More than a message of Restate takes would jam every later call to the run."""
+    run_id, body = edge.run_id(), "x" * 45_000
+    mails = [
+        calls(*(call("send_email", to="a@b.test", subject=f"{turn}-{at}", body=body) for at in range(32)))
+        for turn in range(9)
+    ]
+    ended = edge.run(run_id, edge.script(*mails, DONE))
+    assert (ended["state"], ended["reason"]) == ("failed", "ledger_full"), ended["detail"]
+    assert "use a new run id" in ended["detail"]
+    sent = [row["state"] for row in ended["ledger"]]
+    assert sent == ["done"] * len(sent) and 32 < len(sent) < 288
+    assert edge.post(run_id, "status").json()["reason"] == "ledger_full"
+    assert edge.post(run_id, "forget").status_code == 200

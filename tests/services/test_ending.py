@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from services.ending import KEPT_VALUE_BYTES, settle
+from services.ending import KEPT_VALUE_BYTES, kept_bytes, ledger_full, settle
 from services.ledger import Go, Ledger, plan_undo
 from services.messages import Intent, IntentState
 from services.moves import Caps, Progress, Settled
@@ -68,3 +68,12 @@ def test_an_undo_whose_answer_was_too_large_to_keep_is_not_made_and_says_so(size
     else:
         assert (row.value, row.value_left_out) == (None, True)
         assert (prepared.request, prepared.failed) == (None, LEFT_OUT)
+
+
+def test_a_ledger_is_full_by_what_its_rows_take() -> None:
+    small = intent(KEYED, IntentState.DONE, result="x" * 1000).model_copy(update={"size_bytes": 3000})
+    assert kept_bytes(small) == 3 * 3000 + 1000
+    assert kept_bytes(small.model_copy(update={"result": "é" * 1000})) == 3 * 3000 + 2000
+    assert kept_bytes(small.model_copy(update={"value": {"id": "x"}})) > kept_bytes(small) + 16_000
+    assert ledger_full([small] * 2_000) is None
+    assert "20 MB" in str(ledger_full([small] * 2_001))
