@@ -5,7 +5,7 @@ Must not know: when something is said.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from services.keyless import keyless
 from services.messages import MAY_HAVE_HAPPENED, Intent, IntentState
@@ -36,7 +36,7 @@ def denied_text(row: Intent) -> str:
     return f"{row.tool} was denied by {who} and not run. Do not ask for it again.{note}"
 
 
-def summary(rows: Iterable[Intent]) -> str | None:
+def summary(rows: Collection[Intent]) -> str | None:
     """What the model is told at the start of a further pass, or None where nothing has left."""
     rows = list(rows)
     undone = {row.undoes for row in rows if row.state is IntentState.DONE}

@@ -1,6 +1,7 @@
 """The worker is killed at each point of an effect."""
 
 import time
+from collections.abc import Callable
 
 from mocks.rows import GatePoint
 from tests.server.faults.known import Cells, fault
@@ -47,11 +48,15 @@ def killed_when_it_was_applied_and_not_answered(stand: Stand) -> Cells:
 
 
 def killed_at(stand: Stand, point: GatePoint) -> Cells:
+    return ended_at(stand, point, stand.a.kill)
+
+
+def ended_at(stand: Stand, point: GatePoint, end: Callable[[], None]) -> Cells:
     gates = stand.gates(point)
     cells = stand.begin()
     for gate in gates:
         gate.wait()
-    stand.a.kill()
+    end()
     for gate in gates:
         gate.release()
     stand.a.start()
@@ -60,16 +65,10 @@ def killed_at(stand: Stand, point: GatePoint) -> Cells:
 
 @fault("done", "done", "done", "done", "applied")
 def asked_to_end_and_cut_as_the_step_goes_on_too_long(stand: Stand) -> Cells:
-    gates = stand.gates("applied")
-    cells = stand.begin()
-    for gate in gates:
-        gate.wait()
-    left = stand.a.end()
-    assert left, "the worker was to leave by itself, with its steps cut"
-    for gate in gates:
-        gate.release()
-    stand.a.start()
-    return cells
+    def asked() -> None:
+        assert stand.a.end(), "the worker was to leave by itself, with its steps cut"
+
+    return ended_at(stand, "applied", asked)
 
 
 @fault("done", "done", "done", "done", "applied")
