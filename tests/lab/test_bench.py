@@ -243,6 +243,9 @@ def test_the_quick_benchmark_goes_through_every_part(tmp_path: Path) -> None:
         found = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))
         assert list(found["parts"]) == list(told.ORDER)
         assert [each["name"] for each in found["parts"]["speed"]["contestants"]] == ["plain", "bare-lean", "pawl"]
+        steps = found["parts"]["steps"]
+        assert steps["steps"]["with_rows"] == steps["steps"]["pawl"] == steps["steps"]["bare"]
+        assert steps["entries"]["with_rows"] == steps["entries"]["pawl"] > steps["entries"]["bare"]
         measured = {name for name, value in found["ratios"].items() if value is not None}
         assert {goal.name for goal in GOALS} - measured == {"job_vs_bare", "job_vs_typescript", "job_vs_openai_agents"}
         assert {file.name for file in (tmp_path / "out").iterdir()} >= {
